@@ -51,6 +51,10 @@ class NotesContract:
             notes.add("log.jsonl", line)
         assert notes.read("log.jsonl") == "one\nzwei ☂\n".encode()
 
+    def test_a_log_may_stand_in_a_directory_that_is_not_there_yet(self, notes: Notes) -> None:
+        notes.add("told/a.jsonl", "one")
+        assert notes.names("told") == ["told/a.jsonl"]
+
     def test_a_log_that_is_too_long_keeps_its_end(self, notes: Notes) -> None:
         for number in range(200):
             notes.add("log.jsonl", f"line {number:03}", most=500, kept=10)

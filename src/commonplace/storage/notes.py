@@ -75,11 +75,11 @@ class FileNotes:
             self.write(name, new(self.read(name)))
 
     def add(self, name: str, line: str, *, most: int = 0, kept: int = 0) -> None:
+        path, depth = self._path(name), _depth(name)
+        machine_files.make_directory(os.path.dirname(path), depth=depth - 1)
         with self._changing() if most else nullcontext():
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-            with open(
-                machine_files.opened(self._path(name), flags, depth=_depth(name)), "ab"
-            ) as file:
+            with open(machine_files.opened(path, flags, depth=depth), "ab") as file:
                 file.write(ended(line))
                 size = file.tell()
             if most and size > most:

@@ -1,0 +1,92 @@
+"""The ledger: what each session was told, when, why and at how many tokens.
+
+Each session has a log of its own that is only added to, so two hooks of one session may write at
+once. It holds ids and counts and no text: whatever is forgotten leaves nothing to read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+from msgspec import Struct
+
+from commonplace.model.files import digest
+from commonplace.storage.notes import Notes
+
+DIRECTORY = "told"
+LOST = "lost"
+"""The event after which a session knows nothing of what it was told: a compaction."""
+
+
+class ToldLine(Struct, frozen=True, array_like=True):
+    """One line that a session was told: the record, why it was told, and its cost."""
+
+    record: str
+    """The id; empty for a line that is no record."""
+    why: str = ""
+    tokens: int = 0
+
+
+class Telling(Struct, frozen=True):
+    """What a session was told at one moment."""
+
+    session: str
+    at: str
+    """UTC, as `clock.stamp` writes it."""
+    event: str
+    """Where it was told: start, prompt, tool or brief; or `LOST`."""
+    lines: tuple[ToldLine, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """What all its lines cost."""
+        return sum(line.tokens for line in self.lines)
+
+
+class Ledger:
+    """What the sessions of one vault were told."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+
+    def note(self, telling: Telling) -> None:
+        """Add what a session was just told. Without an id of a session nothing is noted."""
+        if telling.session:
+            # On a line of its own, also below one whose writer was killed in the middle of it.
+            line = "\n" + msgspec.json.encode(telling).decode()
+            self._notes.add(_name(telling.session), line)
+
+    def lose(self, session: str, *, at: str) -> None:
+        """Note that the session's context was compacted: it may be told everything again."""
+        self.note(Telling(session, at, LOST))
+
+    def tellings(self, session: str) -> list[Telling]:
+        """All that a session was told, the oldest first."""
+        return list(self._read(_name(session))) if session else []
+
+    def known(self, session: str) -> frozenset[str]:
+        """The ids of the records that the session was told and still has in its context."""
+        told: set[str] = set()
+        for telling in self.tellings(session):
+            if telling.event == LOST:
+                told.clear()
+            told.update(line.record for line in telling.lines if line.record)
+        return frozenset(told)
+
+    def all(self) -> Iterator[list[Telling]]:
+        """The tellings of every session that was told anything."""
+        for name in self._notes.names(DIRECTORY):
+            if tellings := list(self._read(name)):
+                yield tellings
+
+    def _read(self, name: str) -> Iterator[Telling]:
+        for line in (self._notes.read(name) or b"").splitlines():
+            try:
+                yield msgspec.json.decode(line, type=Telling)
+            except msgspec.DecodeError:
+                continue
+
+
+def _name(session: str) -> str:
+    return f"{DIRECTORY}/{digest(session.encode())}.jsonl"

@@ -6,7 +6,7 @@ once. It holds ids and counts and no text: whatever is forgotten leaves nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from commonplace.context import agents
 from commonplace.context.budget import Budget, ContextLine, ContextSection, Frame, compiled
 from commonplace.context.tokens import estimate
-from commonplace.memory import Memory
+from commonplace.memory import Memory, prompt
 from commonplace.model.errors import BadValue, HeldForReview
 from commonplace.model.records import OWNER, Author
 from tests.data import EXAMPLES, clock_at, contents, example
@@ -336,6 +336,17 @@ def test_what_fits_a_message_is_shown_and_what_does_not_is_not(memory: Memory) -
     )
     assert memory.relevant("write a parser for the config file").text == ""
     assert memory.relevant("can the cat eat chicken?", characters=30).characters <= 30
+
+
+def test_what_the_session_was_told_is_not_told_again_with_a_message(memory: Memory) -> None:
+    told = memory.store("Luna the cat is allergic to chicken", kind="fact")
+    new = memory.store("Luna the cat eats chicken broth though", kind="fact")
+    found = prompt.relevant(memory, "can the cat eat chicken?", told=frozenset({told.id}))
+    assert [line.record_id for line in found.lines] == [new.id]
+    (line,) = found.left_out
+    assert (line.record_id, line.why) == (told.id, "told before in this session")
+    both = frozenset({told.id, new.id})
+    assert prompt.relevant(memory, "can the cat eat chicken?", told=both).text == ""
 
 
 def test_what_fits_a_message_is_shown_though_its_document_has_no_room_for_it(

@@ -114,6 +114,8 @@ class State(Struct, frozen=True, dict=True):
     """Documents that were to be shown and cannot be read, each with a sentence that says why."""
     counts: bool = True
     """Whether what is not read is counted: not where the index knows how many records there are."""
+    told: frozenset[str] = frozenset()
+    """The ids of the records that the session was told already and still has in its context."""
 
     @property
     def today(self) -> date:
@@ -160,6 +162,7 @@ class DocumentLines(Struct, frozen=True):
 
 EMPTY = DocumentLines()
 WAITS = "waits for approval"
+TOLD = "told before in this session"
 Write = Callable[[State, Record, str], str]
 """How a record's line is shown: from the record, or from its line as it stands."""
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from commonplace.context.budget import ContextLine, ContextSection, Frame
 from commonplace.context.sections import (
     BEHAVIORAL_KINDS,
+    TOLD,
     WAITS,
     DocumentLines,
     State,
@@ -231,7 +232,9 @@ def framed(section: ContextSection) -> ContextSection:
 def relevant_section(state: State, others: Sequence[ContextSection] = ()) -> ContextSection:
     """What fits the message and is not in the context anyway, for want of room or otherwise."""
     hits = relevant_hits(state)
-    shown, left_out = record_lines(state, hits, reason="it fits this message")
+    fitting, left_out = record_lines(state, hits, reason="it fits this message")
+    shown = tuple(line for line in fitting if line.record_id not in state.told)
+    again = (replace(line, why=TOLD) for line in fitting if line.record_id in state.told)
     section = ContextSection(
         "relevant",
         shown,
@@ -239,7 +242,7 @@ def relevant_section(state: State, others: Sequence[ContextSection] = ()) -> Con
         rank=6,
         sure=0.1,
         most=0.3,
-        left_out=left_out,
+        left_out=(*left_out, *again),
     )
     alone = _without_repeats(section, others)
     return replace(alone, elsewhere=tuple(line for line in shown if line not in alone.lines))

@@ -68,9 +68,16 @@ def _etag(memory: Memory, name: str) -> str:
         return ""
 
 
-def relevant(memory: Memory, message: str, *, characters: int = 1200) -> Context:
+def relevant(
+    memory: Memory,
+    message: str,
+    *,
+    characters: int = 1200,
+    told: frozenset[str] = frozenset(),
+) -> Context:
     agents.check(message)
-    return _minded(memory, agents.relevant(_state(memory, message), agents.limited(characters)))
+    state = _state(memory, message, told=told)
+    return _minded(memory, agents.relevant(state, agents.limited(characters)))
 
 
 def _alike(memory: Memory) -> Callable[[str, int], Sequence[Record]] | None:

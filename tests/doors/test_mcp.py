@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,6 +29,7 @@ from commonplace import tools
 from commonplace.doors.mcp import jsonrpc, methods, prompts
 from commonplace.doors.mcp.stdio import Loop
 from commonplace.doors.session_id import session_of
+from commonplace.doors.setup.clients import skill
 from commonplace.memory import Memory
 from commonplace.model import clock
 from commonplace.model.errors import (
@@ -125,6 +127,8 @@ def test_every_answer_is_what_the_sdk_would_send_at_that_version(
     else:
         answers = talk(shared, mcp.initialize(version), ask(method, params))
         result = result_of(answers, "init")
+        # The revisions with a handshake name no extensions; clients take them there all the same.
+        assert result["capabilities"].pop("extensions")
         assert serialize_server_result("initialize", version, result) == result
     mcp_types.jsonrpc_message_adapter.validate_python(answers[-1])
     if (method, version) in SERVER_RESULTS:
@@ -342,8 +346,9 @@ def test_resources_are_the_brief_and_the_documents(shared: Path) -> None:
         ask("resources/read", {"uri": "commonplace://brief"}, id=3),
     )
     listed = result_of(answers, 1)["resources"]
-    assert [entry["uri"] for entry in listed[:2]] == [
+    assert [entry["uri"] for entry in listed[:3]] == [
         "commonplace://brief",
+        "skill://commonplace/SKILL.md",
         "commonplace://document/MEMORY.md",
     ]
     assert {"uri": uri, "name": "projects/my garden.md", "mimeType": "text/markdown"} in listed
@@ -378,6 +383,8 @@ def test_resources_come_in_pages(shared: Path, monkeypatch: pytest.MonkeyPatch) 
         "commonplace://document/%2e%2e/secret.md",
         "commonplace://document/%00.md",
         "commonplace://other",
+        "skill://commonplace",
+        "skill://other/SKILL.md",
         "file:///etc/passwd",
         "",
     ],
@@ -387,6 +394,45 @@ def test_a_resource_that_is_not_there_is_told_with_its_uri(shared: Path, uri: st
     [new] = talk(shared, ask_stateless("resources/read", {"uri": uri}))
     assert (old["error"]["code"], old["error"]["data"]) == (-32002, {"uri": uri})
     assert (new["error"]["code"], new["error"]["data"]) == (-32602, {"uri": uri})
+
+
+SKILLS = "io.modelcontextprotocol/skills"
+
+
+@pytest.mark.parametrize("version", ERAS)
+def test_our_own_skill_is_served_with_its_digest(tmp_path: Path, version: str) -> None:
+    begin, asking = mcp.initialize(version), ask
+    if version == STATELESS:
+        begin, asking = ask_stateless("server/discover", id="init"), ask_stateless
+    uri = "skill://commonplace/SKILL.md"
+    answers = talk(
+        tmp_path / "no vault",
+        begin,
+        asking("skills/list", {}, id=1),
+        asking("skills/get", {"uri": uri}, id=2),
+        asking("resources/read", {"uri": uri}, id=3),
+        asking("skills/get", {"uri": "skill://other/SKILL.md"}, id=4),
+        asking("skills/get", {}, id=5),
+    )
+    assert result_of(answers, "init")["capabilities"]["extensions"] == {SKILLS: {}}
+    [page] = result_of(answers, 3)["contents"]
+    file = page["text"].encode()
+    assert page["text"] == skill()
+    [entry] = result_of(answers, 1)["skills"]
+    assert entry["resources"] == [
+        {"uri": uri, "digest": f"sha256:{sha256(file).hexdigest()}", "size": len(file)}
+    ]
+    written = "".join(f"{name}: {value}\n" for name, value in entry["frontmatter"].items())
+    assert page["text"].startswith(f"---\n{written}---\n")
+    # In YAML these would end a text, or begin another.
+    assert not any(": " in value or " #" in value for value in entry["frontmatter"].values())
+    assert entry["frontmatter"]["name"] == uri.split("/")[-2]
+    assert result_of(answers, 2)["skill"] == entry
+    for id in (1, 2):
+        kept = {name: result_of(answers, id)[name] for name in ("resultType", "cacheScope")}
+        assert kept == {"resultType": "complete", "cacheScope": "public"}
+        assert result_of(answers, id)["ttlMs"] > 0
+    assert error_of(answers, 4)[0] == error_of(answers, 5)[0] == -32602
 
 
 def test_prompts_take_what_is_given_for_their_argument(shared: Path) -> None:
@@ -670,6 +716,7 @@ def test_only_what_a_layout_serves_is_a_resource(tmp_path: Path) -> None:
     )
     assert [each["name"] for each in result_of(answers, 1)["resources"]] == [
         "brief",
+        "commonplace",
         "MEMORY.md",
         "memory/1970-01-01.md",
     ]

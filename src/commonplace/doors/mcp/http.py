@@ -59,6 +59,8 @@ FURTHER = {
     "server/discover": ("RequestParams", "DiscoverResult"),
 }
 """What the SDK would do otherwise, or warns of: what each takes and answers."""
+OF_EXTENSIONS = {"skills/list": "PaginatedRequestParams", "skills/get": "ReadResourceRequestParams"}
+"""What the SDK has no types for: what each takes; the answer goes out as it is."""
 PATH = "/mcp"
 ID = "mcp-session-id"
 VERSION = "mcp-protocol-version"
@@ -102,6 +104,10 @@ def server(
     for method, (taken, result) in FURTHER.items():
         handler = _handler(method, getattr(mcp_types, result), dialect, held)
         made.add_request_handler(method, getattr(mcp_types, taken), handler)
+    for method, taken in OF_EXTENSIONS.items():
+        handler = _handler(method, None, dialect, held)
+        made.add_request_handler(method, getattr(mcp_types, taken), handler)
+    made.extensions = dict(methods.EXTENSIONS)
     # Nothing has to come back to the process that it came to before.
     application: Any = made.streamable_http_app(stateless_http=True)
     application.add_middleware(_Checked)
@@ -158,7 +164,7 @@ class _Answerer:
 
 
 def _handler(method: str, result: Any, dialect: str, held: _Answerer) -> Any:
-    """What the SDK awaits for a method: our own answer, made elsewhere, as its type."""
+    """What the SDK awaits for a method: our own answer, made elsewhere, as its type if any."""
 
     async def handle(context: Any, params: Any) -> Any:
         from mcp.shared.exceptions import MCPError
@@ -172,7 +178,7 @@ def _handler(method: str, result: Any, dialect: str, held: _Answerer) -> Any:
             if context.protocol_version in versions.STATELESS:
                 fault = versions.stateless_fault(fault)
             raise MCPError(fault.code, fault.message, fault.data) from None
-        return result.model_validate(found, by_name=False)
+        return result.model_validate(found, by_name=False) if result else found
 
     return handle
 

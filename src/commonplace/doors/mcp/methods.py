@@ -20,7 +20,15 @@ MARKDOWN = "text/markdown"
 PAGE = 1000
 LONG_RESULT = 200_000
 """The characters that Claude Code shows of a tool that reads; it cuts others at 60,000."""
-CAPABILITIES: Object = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
+SKILL = "skill://"
+EXTENSIONS: Object = {"io.modelcontextprotocol/skills": {}}
+CAPABILITIES: Object = {
+    "tools": {},
+    "resources": {},
+    "prompts": {},
+    "completions": {},
+    "extensions": EXTENSIONS,
+}
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 Offered = Callable[[], dict[str, "Tool"]]
@@ -137,10 +145,15 @@ def texts(text: str) -> list[Object]:
 
 
 def list_resources(params: Object, offered: Offered, recall: Recall) -> Object:
-    """The brief, then the documents by name; the cursor of a page is the last name before it."""
+    """The brief and our skill, then the documents by name.
+
+    The cursor of a page is the last name before it.
+    """
+    from commonplace.doors.mcp import skills
+
     after = _text(params, "cursor") if "cursor" in params else ""
     names = sorted(name for name in _documents(recall()) if name > after)
-    found = [] if after else [_brief()]
+    found = [] if after else [_brief(), skills.resource()]
     found += [_document(name) for name in names[:PAGE]]
     return {"resources": found} | ({"nextCursor": names[PAGE - 1]} if names[PAGE:] else {})
 
@@ -192,6 +205,8 @@ def _read(uri: str, recall: Recall) -> str:
 
     from commonplace.trust.neutralise import neutralise
 
+    if uri.startswith(SKILL):
+        return _skill(uri)
     if uri == BRIEF:
         return str(tools_of("native")["brief"].call(recall(), {}))
     name = unquote(uri.removeprefix(DOCUMENT))
@@ -207,6 +222,30 @@ def _read(uri: str, recall: Recall) -> str:
 
         return f"{text}\n{note(waiting.values())}"
     return text
+
+
+def _skill(uri: str) -> str:
+    from commonplace.doors.mcp import skills
+
+    if uri != skills.URI:
+        raise NoSuchDocument(uri)
+    return skills.text()
+
+
+def list_skills(params: Object, offered: Offered) -> Object:
+    """The skills that are served, all on one page."""
+    from commonplace.doors.mcp import skills
+
+    return {"skills": [skills.entry()], **skills.KEEPS}
+
+
+def get_skill(params: Object, offered: Offered) -> Object:
+    from commonplace.doors.mcp import skills
+
+    uri = _text(params, "uri")
+    if uri != skills.URI:
+        raise Fault(INVALID_PARAMS, f"There is no skill {uri}. Use {skills.URI}.", {"uri": uri})
+    return {"skill": skills.entry(), **skills.KEEPS}
 
 
 def list_prompts(params: Object, offered: Offered) -> Object:
@@ -274,6 +313,8 @@ AT_ONCE: dict[str, Callable[[Object, Offered], Object]] = {
     "logging/setLevel": set_level,
     "tools/list": list_tools,
     "resources/templates/list": list_templates,
+    "skills/list": list_skills,
+    "skills/get": get_skill,
     "prompts/list": list_prompts,
     "prompts/get": get_prompt,
 }

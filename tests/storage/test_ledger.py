@@ -71,3 +71,9 @@ def test_a_line_that_was_cut_off_takes_no_other_with_it(ledger: Ledger, tmp_path
     log.write_bytes(log.read_bytes() + b'["s1","2026')
     ledger.note(telling("mem-2"))
     assert ledger.known("s1") == {"mem-1", "mem-2"}
+
+
+def test_what_a_subagent_was_told_its_session_does_not_know(ledger: Ledger) -> None:
+    ledger.note(Telling("s1", AT, "tool", (ToldLine("mem-1", "its rule", 6),), "reviewer"))
+    assert ledger.known("s1") == frozenset()
+    assert ledger.known("s1", aside="reviewer") == {"mem-1"}

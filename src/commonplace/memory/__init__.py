@@ -36,6 +36,7 @@ from commonplace.model.records import (
 from commonplace.opening import VaultParts, parts_at
 from commonplace.search.index import Query
 from commonplace.storage.journal import Entry
+from commonplace.storage.ledger import Ledger, ToldLine
 from commonplace.storage.notices import Notice
 from commonplace.storage.sessions import SessionKind, Sessions, session_kind
 from commonplace.trust.origins import stamped
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from commonplace.memory import settings as _settings
     from commonplace.memory import status
     from commonplace.memory import storing as _storing
+    from commonplace.memory import telling as _telling
     from commonplace.memory import upkeep as _upkeep
     from commonplace.memory.counting import Counts
     from commonplace.memory.documents import Document
@@ -93,6 +95,7 @@ else:
     _finding = Lazy("memory.finding")
     _counting = Lazy("memory.counting")
     _prompt = Lazy("memory.prompt")
+    _telling = Lazy("memory.telling")
     _documents = Lazy("memory.documents")
     _activity = Lazy("memory.activity")
     _past = Lazy("memory.past")
@@ -135,6 +138,7 @@ class Memory:
         self.bounded = False
         """Whether only the documents that the layout lets a gateway show are seen."""
         self.sessions = Sessions(parts.notes)
+        self.ledger = Ledger(parts.notes)
         self.for_agents = False
         """Whether it is agents' tools that are called, whose writes the native tools count."""
         self.client = ""
@@ -572,8 +576,23 @@ class Memory:
         )
 
     def relevant(self, message: str, *, characters: int = 1200) -> Context:
-        """What is remembered that fits one message; an empty text when nothing does."""
-        return _prompt.relevant(self, message, characters=characters)
+        """What is remembered that fits one message and this session does not know yet."""
+        return _prompt.relevant(self, message, characters=characters, told=self.known())
+
+    def note_told(self, event: str, lines: Iterable[ToldLine], *, aside: str = "") -> None:
+        """Note what this session is told at an event: start, prompt, tool or brief.
+
+        `aside` is the subagent that is told, which shares no context with the session's own agent.
+        """
+        _telling.note_told(self, event, lines, aside=aside)
+
+    def note_context(self, event: str, context: Context) -> None:
+        """Note that this session is told a context."""
+        _telling.note_told(self, event, _telling.lines_of(context))
+
+    def known(self, *, aside: str = "") -> frozenset[str]:
+        """The ids of the records that this session was told and still has in its context."""
+        return _telling.known(self, aside=aside)
 
     def count(self) -> int:
         """How many records there are that nothing has replaced."""

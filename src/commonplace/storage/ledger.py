@@ -26,6 +26,8 @@ class ToldLine(Struct, frozen=True, array_like=True):
     """The id; empty for a line that is no record."""
     why: str = ""
     tokens: int = 0
+    mark: str = ""
+    """A short mark of the record's text: one that was reworded since is not known."""
 
 
 class Telling(Struct, frozen=True):
@@ -37,6 +39,10 @@ class Telling(Struct, frozen=True):
     event: str
     """Where it was told: start, prompt, tool or brief; or `LOST`."""
     lines: tuple[ToldLine, ...] = ()
+    aside: str = ""
+    """The subagent that was told; empty: the session's own agent. Neither knows what the other was
+    told.
+    """
 
     @property
     def tokens(self) -> int:
@@ -65,14 +71,20 @@ class Ledger:
         """All that a session was told, the oldest first."""
         return list(self._read(_name(session))) if session else []
 
-    def known(self, session: str) -> frozenset[str]:
-        """The ids of the records that the session was told and still has in its context."""
-        told: set[str] = set()
+    def held(self, session: str, *, aside: str = "") -> dict[str, str]:
+        """The records that the session was told and still has in its context, with their marks."""
+        told: dict[str, str] = {}
         for telling in self.tellings(session):
+            if telling.aside != aside:
+                continue
             if telling.event == LOST:
                 told.clear()
-            told.update(line.record for line in telling.lines if line.record)
-        return frozenset(told)
+            told |= {line.record: line.mark for line in telling.lines if line.record}
+        return told
+
+    def known(self, session: str, *, aside: str = "") -> frozenset[str]:
+        """The ids of those records."""
+        return frozenset(self.held(session, aside=aside))
 
     def all(self) -> Iterator[list[Telling]]:
         """The tellings of every session that was told anything."""

@@ -9,6 +9,8 @@ import threading
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -26,7 +28,15 @@ from commonplace.model.options import is_url
 from commonplace.postgres.connection import Database, numbered
 from commonplace.postgres.server import Interrupted
 from commonplace.postgres.urls import DatabaseUrl, parse_url
-from tests.support.postgres import Server, fresh_url, new_server, own_server, url_of_server
+from tests.support.clocks import FixedClock
+from tests.support.postgres import (
+    Server,
+    fresh_url,
+    new_directory,
+    new_server,
+    own_server,
+    url_of_server,
+)
 from tests.support.skips import skip
 
 pytestmark = pytest.mark.long
@@ -266,8 +276,11 @@ def test_a_commit_that_was_cut_off_is_looked_up(database: Database, committed: b
             self.connection.close()
             raise psycopg.OperationalError("the connection is lost")
 
-    plain = database._commit
-    database._commit = lambda connection: plain(Cut(connection))  # type: ignore[method-assign,arg-type]
+    def cut(connection: Any) -> None:
+        del database._commit
+        database._commit(Cut(connection))  # type: ignore[arg-type]
+
+    database._commit = cut  # type: ignore[method-assign]
 
     def write() -> None:
         with database.locked():
@@ -279,6 +292,50 @@ def test_a_commit_that_was_cut_off_is_looked_up(database: Database, committed: b
         with pytest.raises(Interrupted):
             write()
     assert names(database) == ["once"] * committed
+
+
+def test_a_commit_that_a_crash_took_is_not_taken_for_one_that_came_after_it() -> None:
+    """A server that crashes may give the number of a lost transaction to the next one."""
+    server = new_directory("crashes")
+    server.settings |= {"wal_writer_delay": "10000ms"}
+    server.make()
+    server.start()
+    database, other = (opened(f"{server.url()}?profile={name}") for name in "ab")
+
+    def crash(connection: Any) -> None:
+        del database._commit
+        server.stop("immediate")
+        server.start()
+        for number in range(20):
+            other.repeated(partial(note, other, f"after {number}"))
+        database._commit(connection)
+
+    database._commit = crash  # type: ignore[method-assign]
+
+    def write() -> None:
+        with database.locked():
+            note(database, "lost")
+
+    with pytest.raises(Interrupted):
+        write()
+    assert names(database) == []
+
+
+def test_proofs_of_commits_are_cleared_after_a_day(database: Database) -> None:
+    count = "select count(*) from committed where profile = %s"
+    for name in ("first", "second", "third"):
+        with database.locked():
+            note(database, name)
+    assert database.rows(count, (database.profile,)) == [(3,)]
+    database.rows(
+        "update committed set at = now() - interval '2 days' where profile = %s",
+        (database.profile,),
+    )
+    later = opened(database.place.url())
+    later._clock = FixedClock(Clock().now_ns() + 2 * 86_400 * 10**9)
+    with later.locked():
+        note(later, "fourth")
+    assert database.rows(count, (database.profile,)) == [(1,)]
 
 
 def test_no_server_says_so_at_once() -> None:

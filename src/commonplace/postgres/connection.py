@@ -41,11 +41,16 @@ FIND_PROFILE = "select profile::text from profile_name where name = %s"
 # Two hosts may open a profile for the first time at once: the first name stands.
 NAME_PROFILE = "insert into profile_name(name, profile) values (%s, %s) on conflict do nothing"
 MAKE_PROFILE = "insert into profile(profile, journal) values (%s, %s) on conflict do nothing"
-# The row is the lock of its profile. The number of the transaction tells later what became of it.
-LOCK = """
-select pg_current_xact_id()::text, dialect, journal, ended, marks
-from profile where profile = %s for update
+# The row is the lock of its profile.
+LOCK = "select dialect, journal, ended, marks from profile where profile = %s for update"
+# The row is there if its transaction was committed, and only then. The number that the server gives
+# a transaction proves nothing: after a crash it may give it to another one.
+NOTE_COMMIT = "insert into committed(profile, mark) values (%s, %s)"
+FIND_COMMIT = "select 1 from committed where profile = %s and mark = %s"
+CLEAR_COMMITS = """
+delete from committed where profile = %s and mark < %s and at < now() - interval '1 day'
 """
+DAY_NS = 86_400 * 10**9
 HEAD = "select dialect, journal, ended, marks from profile where profile = %s"
 SET_HEAD = """
 update profile set dialect = %s, journal = %s, ended = %s, marks = %s where profile = %s
@@ -89,6 +94,8 @@ class Database:
         """How long to wait for a lock, a free connection or a server that is starting again."""
         self._pool = pool
         self._clock = clock
+        self._cleared = False
+        """Whether old proofs of commits were cleared away since this was opened."""
         self._threads = threading.local()
 
     @classmethod
@@ -223,7 +230,7 @@ class Database:
             yield
             return
         with self.transaction():
-            [(self._threads.number, *row)] = self.rows(LOCK, (self.profile,))
+            [row] = self.rows(LOCK, (self.profile,))
             found = self._threads.head = Head(*row)
             try:
                 yield
@@ -231,8 +238,21 @@ class Database:
                 if head != found:
                     values = (head.dialect, head.journal, head.ended, head.marks)
                     self.rows(SET_HEAD, (*values, self.profile))
+                self._note_commit()
             finally:
                 self._threads.head = None
+
+    def _note_commit(self) -> None:
+        """Leave the row that proves this transaction, should the answer to its commit be lost."""
+        self._check_sound(self._threads.connection)
+        mark = self.new_uuid()
+        self.rows(NOTE_COMMIT, (self.profile, mark))
+        self._threads.mark = mark
+        if not self._cleared:
+            # Marks are made of the time: the old ones are found without looking at the others.
+            oldest = uuid7(self._clock.now_ns() - DAY_NS)
+            self.rows(CLEAR_COMMITS, (self.profile, oldest))
+            self._cleared = True
 
     @property
     def is_locked(self) -> bool:
@@ -293,15 +313,13 @@ class Database:
     def _transaction(self) -> Iterator[None]:
         with self._borrow() as connection:
             self._threads.connection = connection
-            self._threads.number = self._threads.error = None
+            self._threads.mark = self._threads.error = None
             try:
                 connection.execute("begin")
                 if connection.pooled:
                     self._settle(connection)
                 yield
-                if connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR:
-                    # The server would answer this commit with a rollback, and no error.
-                    raise self._threads.error
+                self._check_sound(connection)
                 self._commit(connection)
             except psycopg.Error as error:
                 raise self._interrupted_or_error(error) from None
@@ -311,24 +329,31 @@ class Database:
                     with suppress(psycopg.Error):
                         connection.rollback()
 
+    def _check_sound(self, connection: psycopg.Connection[Any]) -> None:
+        """Raise the error that somebody swallowed: the server would answer a commit with a rollback
+        and no error.
+        """
+        if connection.info.transaction_status == psycopg.pq.TransactionStatus.INERROR:
+            raise self._threads.error
+
     def _commit(self, connection: psycopg.Connection[Any]) -> None:
         try:
             connection.execute("commit")
         except psycopg.Error as error:
-            number = self._threads.number
-            if number is None or not may_succeed_again(error) or not self._is_committed(number):
+            mark = self._threads.mark
+            if mark is None or not may_succeed_again(error) or not self._is_committed(mark):
                 raise
 
-    def _is_committed(self, number: str) -> bool:
-        """Ask the server whether a transaction whose commit was cut off has happened."""
+    def _is_committed(self, mark: str) -> bool:
+        """Ask the server whether a locked transaction whose commit was cut off has happened."""
         self._pool.drop_idle()
+        self._threads.connection = None
 
         def once() -> bool:
-            [(status,)] = self._once("select pg_xact_status(%s::xid8)", (number,))
-            if status == "in progress":
-                # The server has not noticed yet that nobody listens.
-                raise Interrupted(psycopg.OperationalError("the transaction is still running"))
-            return bool(status == "committed")
+            with self.transaction():
+                # A server that has not noticed that nobody listens still holds the lock.
+                self.rows(LOCK, (self.profile,))
+                return bool(self.rows(FIND_COMMIT, (self.profile, mark)))
 
         return self.again(once)
 

@@ -260,6 +260,17 @@ def moments_and_verdicts(_: Engine) -> list[str]:
     return [f"alter table record {added}", "update level set mark = ''"]
 
 
+def proofs_of_commits(engine: Engine) -> list[str]:
+    """A row for each locked transaction: whoever lost the answer to a commit looks for it."""
+    return [
+        """create table committed(
+            profile uuid not null, mark uuid not null, at timestamptz not null default now(),
+            primary key (profile, mark)
+        )""",
+        *kept_apart(engine, "committed"),
+    ]
+
+
 STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
@@ -271,6 +282,7 @@ STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     evidence,
     forms_of_words,
     moments_and_verdicts,
+    proofs_of_commits,
 )
 
 

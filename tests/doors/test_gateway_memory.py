@@ -229,6 +229,25 @@ def test_many_memories_get_a_kind_and_tags_in_one_change(browser: TestClient) ->
     assert counted(browser)["tags"] == {"tea": 2}
 
 
+def test_a_memory_is_pinned_and_judged_and_both_are_taken_back_by_their_change(
+    gateway: Gateway, browser: TestClient
+) -> None:
+    key = record_of(browser, "paint")["id"]
+    pinned = browser.post(f"{AT}/records/pin", json={"ids": [key]}).json()
+    assert texts(browser, pinned="true") == {"The boat needs paint"}
+    assert counted(browser, pinned="true")["matching"] == 1
+    judged = browser.post(f"{AT}/records/verdict", json={"ids": [key], "verdict": "useful"}).json()
+    assert len(record_of(browser, "paint")["useful"]) == 1
+    again = browser.post(f"{AT}/records/verdict", json={"ids": [key], "verdict": "useful"}).json()
+    assert again["change"] is None
+    for change in (judged["change"], pinned["change"]):
+        assert browser.post(f"{AT}/undo", json={"position": change}).status_code == 200
+    assert {"useful", "pinned"}.isdisjoint(record_of(browser, "paint"))
+    refused = client(gateway, "write").post(f"{AT}/records/pin", json={"ids": [key]})
+    assert refused.status_code == 403
+    assert "Only its owner pins a memory" in refused.text
+
+
 def test_what_was_removed_lies_in_the_trash_and_comes_back(browser: TestClient) -> None:
     ids = [record_of(browser, word)["id"] for word in ("paint", "coffee")]
     removed = browser.post(f"{AT}/records/remove", json={"ids": ids}).json()

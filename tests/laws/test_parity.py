@@ -22,7 +22,12 @@ from tests.support.postgres import fresh_url
 
 CALLS: dict[str, dict[str, list[dict[str, Any]]]] = {
     "native": {
-        "store": [{"text": "Plays chess", "tags": ["games"]}, {"text": ""}],
+        "store": [
+            {"text": "Plays chess", "tags": ["games"]},
+            {"text": ""},
+            {"useful": "ID"},
+            {"wrong": ["ID", "mem-none"]},
+        ],
         "search": [
             {"query": "tea"},
             {"limit": 0},

@@ -638,6 +638,31 @@ def every_tag_is_there(memory: Memory, outcome: Outcome) -> None:
     assert set(record_of(memory, "Old fact 0").tags) == every
 
 
+def every_session_said_it_once(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    said = [each.partition(" ")[2] for each in record_of(memory, "Old fact 0").useful]
+    assert sorted(said) == sorted(f"s{writer}" for writer in range(WRITERS))
+
+
+def fact_of(memory: Memory, writer: int, number: int) -> str:
+    return record_of(memory, f"Old fact {writer * ROUNDS + number}").id
+
+
+def some_pinned_records(memory: Memory) -> None:
+    some_records(memory)
+    memory.pin(*(record_of(memory, f"Old fact {number}").id for number in range(EVERY)))
+
+
+def every_one_is_pinned(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    assert all(record_of(memory, f"Old fact {number}").pinned for number in range(EVERY))
+
+
+def none_is_pinned(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    assert memory.listed(pinned=True) == []
+
+
 def one_is_struck(memory: Memory) -> None:
     some_records(memory)
     memory.strike([record_of(memory, "Old fact 0").id])
@@ -999,6 +1024,26 @@ DEEDS: dict[str, Deed] = {
         some_records,
         origin=Origin.OWNER,
         methods=("revise_all",),
+    ),
+    "say that a memory helped": Deed(
+        lambda memory, writer, number: memory.judge("useful", record_of(memory, "Old fact 0").id),
+        every_session_said_it_once,
+        some_records,
+        methods=("judge",),
+    ),
+    "pin memories": Deed(
+        lambda memory, writer, number: memory.pin(fact_of(memory, writer, number)),
+        every_one_is_pinned,
+        some_records,
+        origin=Origin.OWNER,
+        methods=("pin",),
+    ),
+    "take pins off": Deed(
+        lambda memory, writer, number: memory.unpin(fact_of(memory, writer, number)),
+        none_is_pinned,
+        some_pinned_records,
+        origin=Origin.OWNER,
+        methods=("unpin",),
     ),
     "bring back what was taken out": Deed(
         put_back_what_is_gone,

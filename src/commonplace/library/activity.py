@@ -32,6 +32,8 @@ from commonplace.storage.journal import (
 WHOLE = frozenset((Op.INIT, Op.SEEN))
 """Changes that are told by the names of their documents: they brought whole texts."""
 FOR_GOOD = frozenset((Op.FORGET, Op.REJECT))
+BESIDE = frozenset((Op.USEFUL, Op.WRONG, Op.PIN, Op.UNPIN))
+"""Changes of what is noted beside a memory: its text is as it was."""
 UNCHANGING = frozenset((Op.SEEN, Op.HOLD))
 """Changes that changed no document, so that nothing of them can be taken back."""
 
@@ -111,7 +113,11 @@ class Telling:
         self, wanted: Sequence[Entry], *, among: Iterable[Entry]
     ) -> dict[int, tuple[Piece, ...]]:
         """The pieces of each change, by its position."""
-        replayed = {entry.position for entry in wanted if not _is_told_by_lines(entry)}
+        replayed = {
+            entry.position
+            for entry in wanted
+            if entry.op not in BESIDE and not _is_told_by_lines(entry)
+        }
         names = {
             change.document
             for entry in wanted
@@ -119,12 +125,20 @@ class Telling:
             for change in entry.changes
         }
         sides = _sides(self._library.journal, among, replayed, names) if names else {}
-        return {
-            entry.position: self._of_lines(entry)
-            if _is_told_by_lines(entry)
-            else self._of_sides(sides.get(entry.position, ()))
-            for entry in wanted
-        }
+        return {entry.position: self._told(entry, sides) for entry in wanted}
+
+    def _told(self, entry: Entry, sides: Mapping[int, list[Side]]) -> tuple[Piece, ...]:
+        if entry.op in BESIDE:
+            return self._of_records(entry)
+        if _is_told_by_lines(entry):
+            return self._of_lines(entry)
+        return self._of_sides(sides.get(entry.position, ()))
+
+    def _of_records(self, entry: Entry) -> tuple[Piece, ...]:
+        """What the memories say beside which something was noted; gone ones are left out."""
+        name = next(filter(self._served, entry.documents()), "")
+        texts = self._library.index.get_all(entry.ids if name else ())
+        return tuple(Piece(name, each.text, each.text, each.id) for each in texts.values())
 
     def _of_lines(self, entry: Entry) -> tuple[Piece, ...]:
         """What was appended, or waits; each once, though it stands in two documents."""

@@ -63,7 +63,9 @@ class Revised(Struct, frozen=True):
     """Its position in the journal; -1 where all of them were so already."""
 
 
-def revise(library: Library, changes: Mapping[str, Change], *, author: Author) -> Revised:
+def revise(
+    library: Library, changes: Mapping[str, Change], *, author: Author, op: Op = Op.REPLACE
+) -> Revised:
     """Change records wherever they stand: all of them, or none. It can be undone."""
 
     def work() -> Revised:
@@ -79,7 +81,7 @@ def revise(library: Library, changes: Mapping[str, Change], *, author: Author) -
         ids = _new_ids(library, texts, fresh)
         now = {key: replace(record, id=ids.get(key, key)) for key, record in wanted.items()}
         entry = library.entry(
-            Op.REPLACE,
+            op,
             [Text(name, library.keep(after or b"")) for name, (_, after) in texts.items()],
             ids=tuple(dict.fromkeys((*fresh, *(now[key].id for key in fresh)))),
             author=author,

@@ -38,7 +38,12 @@ from commonplace.storage.journal import (
 )
 from commonplace.storage.notices import Notice
 
-UNDOABLE = frozenset((Op.ADD, Op.REFRESH, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT, Op.TIDY))
+UNDOABLE = frozenset(
+    (
+        *(Op.ADD, Op.REFRESH, Op.REPLACE, Op.STRIKE, Op.RESTORE, Op.COMPACT, Op.TIDY),
+        *(Op.PIN, Op.UNPIN),
+    )
+)
 """What plain `undo` takes back; other changes only when they are named."""
 FINAL = frozenset((Op.FORGET, Op.REJECT))
 """What a person does for good."""

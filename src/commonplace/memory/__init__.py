@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from commonplace.memory import storing as _storing
     from commonplace.memory import telling as _telling
     from commonplace.memory import upkeep as _upkeep
+    from commonplace.memory import verdicts as _verdicts
     from commonplace.memory.counting import Counts
     from commonplace.memory.documents import Document
     from commonplace.memory.finding import Gathered
@@ -101,6 +102,7 @@ else:
     _past = Lazy("memory.past")
     _settings = Lazy("memory.settings")
     _upkeep = Lazy("memory.upkeep")
+    _verdicts = Lazy("memory.verdicts")
     admission = Lazy("trust.admission")
     status = Lazy("memory.status")
     scan = Lazy("upkeep.scan")
@@ -483,6 +485,21 @@ class Memory:
         return _storing.revise_all(
             self, record_ids, kind=kind, add_tags=add_tags, remove_tags=remove_tags
         )
+
+    def judge(self, verdict: str, *record_ids: str) -> Revised:
+        """Say that memories were `useful`, or `wrong`: one verdict a session and memory.
+
+        A repeated one changes nothing. Sessions that have read untrusted text give none.
+        """
+        return _verdicts.judge(self, verdict, record_ids)
+
+    def pin(self, *record_ids: str) -> Revised:
+        """Let memories be told before all others, for the owner alone. It can be undone."""
+        return _verdicts.pin(self, record_ids)
+
+    def unpin(self, *record_ids: str) -> Revised:
+        """Let pinned memories be told like others again."""
+        return _verdicts.unpin(self, record_ids)
 
     def get(self, record_id: str) -> Hit:
         """One record, wherever it stands."""

@@ -39,6 +39,7 @@ class Deed(StrEnum):
     REMEMBERED = "remembered"
     CHANGED = "changed"
     REMOVED = "removed"
+    JUDGED = "judged"
     TAKEN_BACK = "taken-back"
     DECIDED = "decided"
     UPKEEP = "upkeep"
@@ -59,6 +60,10 @@ DEEDS = {
     Op.EDITED: Deed.CHANGED,
     Op.REPLACE: Deed.CHANGED,
     Op.MENDED: Deed.CHANGED,
+    Op.PIN: Deed.CHANGED,
+    Op.UNPIN: Deed.CHANGED,
+    Op.USEFUL: Deed.JUDGED,
+    Op.WRONG: Deed.JUDGED,
     Op.STRIKE: Deed.REMOVED,
     Op.FORGET: Deed.REMOVED,
     Op.UNDO: Deed.TAKEN_BACK,

@@ -78,6 +78,8 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
     if query.without_kinds:
         tests.append(f"NOT {wording.among.format('r.kind')}")
         arguments.append(wording.texts(query.without_kinds))
+    if query.pinned:
+        tests.append("r.pinned <> ''")
     if query.session:
         tests.append("r.session = ? AND r.session <> ''")
         arguments.append(wording.text(query.session))

@@ -50,6 +50,8 @@ class Query(Struct, frozen=True):
     """Of any of these people: by their name, or by a tag such as person:ann."""
     projects: tuple[str, ...] = ()
     """Of any of these projects: by their group, or by a tag such as project:boat."""
+    pinned: bool = False
+    """Whether only what a person pinned."""
     session: str = ""
     sensitivity: str = ""
     origins: tuple[str, ...] = ()

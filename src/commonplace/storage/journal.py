@@ -46,6 +46,12 @@ class Op(StrEnum):
     """
     TIDY = "tidy"
     """Lines were sorted into their sections, and copies of them taken out."""
+    USEFUL = "useful"
+    """Records were called useful, which is noted in their lines; or wrong."""
+    WRONG = "wrong"
+    PIN = "pin"
+    """Records were marked to be told before all others."""
+    UNPIN = "unpin"
     FOLLOW = "follow"
     """What a person did to a line was done to the copy of it in another document."""
 

@@ -24,6 +24,8 @@ FEW = 5
 """Hits that are told of those that are all weak: more would fill a context with guesses."""
 SAID_MOST = 4000
 """Characters of one message that are shown: a pasted log would fill a context."""
+MOST_VERDICTS = 5
+"""As `library.verdicts` keeps: importing that here would cost every search."""
 FURTHER = "To look further: other words, past conversations too, or also what was replaced."
 
 Replaced = Mapping[str, tuple[str, ...]]
@@ -34,6 +36,20 @@ def described(record: Record) -> dict[str, object]:
     """A record as plain data."""
     data = {"id": record.id, "kind": record.kind, "text": record.text, **record.data()}
     return data | {"behavioral": record.behavioral}
+
+
+def standing(record: Record) -> list[str]:
+    """What people and agents said of a record: that it is pinned, how often useful, or wrong."""
+    said = {"useful": len(record.useful), "wrong": len(record.wrong)}
+    told = [f"{verdict} {times(count)}" for verdict, count in said.items() if count]
+    return (["pinned"] if record.pinned else []) + told
+
+
+def times(count: int) -> str:
+    """How often something was said; a line keeps the newest few only."""
+    if count >= MOST_VERDICTS:
+        return f"{count} times or more"
+    return "once" if count == 1 else f"{count} times"
 
 
 def found(hit: Hit, replaced: Replaced | None = None) -> dict[str, object]:
@@ -153,6 +169,8 @@ def _told(hit: Hit, clock: Clock, replaced: Replaced) -> str:
     by = replaced.get(hit.record.id)
     fate = f", replaced by {', '.join(by)}" if by else ""
     numbers = f"\n    {in_numbers(found(hit))}" if hit.why else ""
+    if hit.why and (said := standing(hit.record)):
+        numbers += f"; {', '.join(said)}"
     return line(hit.record, clock, hit) + fate + because(hit) + numbers
 
 
@@ -178,7 +196,8 @@ def line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
     place = hit.places[0] if hit and hit.places else None
     named = "" if record.kind == PASSAGE else f" [{record.id}]"
     where = f" ({place.document}:{place.line})" if place else ""
-    return one_line(f"- {day} {record.kind}{record.told_text}{named}{where}")
+    pinned = ", pinned" if record.pinned else ""
+    return one_line(f"- {day} {record.kind}{pinned}{record.told_text}{named}{where}")
 
 
 def _is_said(hit: Hit) -> bool:

@@ -15,6 +15,8 @@ from commonplace.tools.tool import Answer, Argument, tool
 from commonplace.trust.neutralise import FRAMING, neutralise, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from commonplace.history.messages import Message
     from commonplace.library.undo import Redone
     from commonplace.memory.storing import Remembered
@@ -33,18 +35,52 @@ Most = Annotated[int, Argument("Default 20; all_about 100.", minimum=1, maximum=
 @tool(always=True)
 def store(
     memory: Memory,
-    text: Text,
+    text: Text = "",
     kind: Kind = "note",
     tags: Tags = (),  # type: ignore[assignment]
     supersedes: Annotated[str, Argument("Id of the record that it corrects.")] = "",
     username: Annotated[str, Argument("Whom it is about.")] = "",
     quote: Annotated[str, Argument("The user's words it rests on, verbatim.", max_length=300)] = "",
+    useful: Annotated[list[str], Argument("Ids of memories that helped.", max_items=20)] = (),  # type: ignore[assignment]
+    wrong: Annotated[list[str], Argument("Ids of those found untrue.", max_items=20)] = (),  # type: ignore[assignment]
 ) -> Answer:
     """Remember one insight for future sessions, as you learn it.
 
     Not for passing states or what is stored already; what it corrects goes into supersedes.
-    About 20 a session, 5 of them replacements.
+    About 20 a session, 5 of them replacements. Also, with or without text: which helped.
     """
+    if not (useful or wrong):
+        return _stored(memory, text, kind, tags, supersedes, username, quote)
+    judged = {"useful": _judged(memory, "useful", useful), "wrong": _judged(memory, "wrong", wrong)}
+    noted = said_of_verdicts(judged, supersedes if text.strip() else "")
+    if not text.strip():
+        return Answer({"verdicts": judged}, noted)
+    done = _stored(memory, text, kind, tags, supersedes, username, quote)
+    return Answer(done.data | {"verdicts": judged}, f"{done} {noted}")
+
+
+def _judged(memory: Memory, verdict: str, ids: Sequence[str]) -> list[str]:
+    return [record.id for record in memory.judge(verdict, *ids).records] if ids else []
+
+
+def said_of_verdicts(judged: Mapping[str, Sequence[str]], corrected: str = "") -> str:
+    """What was noted, and of what is wrong, the question what is so instead."""
+    told = "; ".join(f"{verdict}: {', '.join(ids)}" for verdict, ids in judged.items() if ids)
+    asked = [key for key in judged["wrong"] if not (corrected and corrected in key)]
+    steps = " or ".join(f"supersedes={key}" for key in asked)
+    question = f" What is so instead? Store it with {steps}." if asked else ""
+    return f"Noted as {told}.{question}"
+
+
+def _stored(
+    memory: Memory,
+    text: str,
+    kind: str,
+    tags: Sequence[str],
+    supersedes: str,
+    username: str,
+    quote: str,
+) -> Answer:
     wanted = ("stores", "supersedes") if supersedes else ("stores",)
     with memory.counted_of_agents(*wanted) as spared:
         done = memory.remember(

@@ -56,6 +56,26 @@ def check_revises(origin: str) -> None:
         )
 
 
+def check_judges(origin: str) -> None:
+    """Refuse, after untrusted reading, to say what was useful and what was wrong."""
+    if not is_believed(origin):
+        raise Refused(
+            "This session has read untrusted text, so its verdict on memories does not count; "
+            "nothing was noted.",
+            next_step="Ask the user: 'commonplace useful ID' or 'commonplace wrong ID' in a "
+            "terminal.",
+        )
+
+
+def check_pins(origin: str) -> None:
+    """Refuse to pin to anybody but the owner: what is pinned is told before all else."""
+    if origin != Origin.OWNER:
+        raise Refused(
+            "Only its owner pins a memory.",
+            next_step="Ask the user: 'commonplace pin ID' in a terminal.",
+        )
+
+
 def check_steers(origin: str, document: str) -> None:
     """Refuse, after untrusted reading, to change what agents are told to be and to do."""
     if not is_believed(origin):

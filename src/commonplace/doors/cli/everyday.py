@@ -40,6 +40,7 @@ def list_memories_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tag", action="append", default=[], help="with this tag; repeatable")
     parser.add_argument("--since", default="", metavar="DAY", help="of this day or later")
     parser.add_argument("--until", default="", metavar="DAY", help="of this day or earlier")
+    parser.add_argument("--pinned", action="store_true", help="only what you pinned")
     parser.add_argument("--limit", type=int, default=20, help="most memories (default 20)")
 
 
@@ -53,6 +54,7 @@ def list_memories(arguments: argparse.Namespace) -> int:
             tags=tuple(arguments.tag),
             since=arguments.since,
             until=arguments.until,
+            pinned=arguments.pinned,
             limit=arguments.limit,
         )
 

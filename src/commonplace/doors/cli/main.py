@@ -47,6 +47,10 @@ OTHERS = {
         "diary": "diary.diary",
         "export": "everyday.export",
         "why-not": "search.why_not",
+        "pin": "verdicts.pin",
+        "unpin": "verdicts.unpin",
+        "useful": "verdicts.useful",
+        "wrong": "verdicts.wrong",
         "review": "trust.review",
     },
     "Documents": {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.doors.cli.terminal import paint
 from commonplace.doors.cli.wrapping import cells, columns, folded, padded
 from commonplace.model.clock import parse_stamp
-from commonplace.tools.hits import FEW, FURTHER, in_numbers
+from commonplace.tools.hits import FEW, FURTHER, in_numbers, times
 from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
@@ -175,7 +175,14 @@ def about(data: Mapping[str, Any], clock: Clock, *, dated: bool = True) -> list[
     day, time = day_and_time(str(data.get("timestamp", "")), clock)
     parts += [f"{day} {time}".rstrip() if dated else time]
     parts += [who(str(data.get("origin", "agent"))), short_id(str(data["id"]))]
+    parts += standing(data)
     return joined(parts)
+
+
+def standing(data: Mapping[str, Any]) -> list[str]:
+    """That it is pinned, and how often it was called useful, or wrong."""
+    told = [f"{each} {times(len(data[each]))}" for each in ("useful", "wrong") if data.get(each)]
+    return (["pinned"] if data.get("pinned") else []) + told
 
 
 def joined(parts: Sequence[str]) -> list[str]:
@@ -294,6 +301,10 @@ DEEDS = {
     "tidy": "tidied",
     "follow": "changed the copy of",
     "refresh": "was told again",
+    "useful": "called useful",
+    "wrong": "called wrong",
+    "pin": "pinned",
+    "unpin": "unpinned",
     "mark": "marked",
 }
 """What the journal calls a deed, as a person would say."""

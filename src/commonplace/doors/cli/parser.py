@@ -37,6 +37,8 @@ TO_PEOPLE = {
         "supersedes": "The id of the memory that it takes the place of.",
         "username": "Whom it is about.",
         "quote": "The words that it rests on, as they were said.",
+        "useful": "Ids of memories that helped.",
+        "wrong": "Ids of memories that are wrong.",
     },
     "search": {
         "": "Find memories, documents and diary entries by words or by meaning, the best first.",
@@ -92,6 +94,9 @@ GUESSES = {
     **dict.fromkeys(("approve", "reject", "pending", "waiting", "inbox"), "review"),
     **dict.fromkeys(("tidy", "clean", "gc"), "scan"),
     **dict.fromkeys(("tag", "labels"), "tags"),
+    **dict.fromkeys(("star", "favorite", "favourite", "keep"), "pin"),
+    **dict.fromkeys(("helped", "good", "upvote"), "useful"),
+    **dict.fromkeys(("untrue", "bad", "downvote", "outdated"), "wrong"),
     **dict.fromkeys(("commands", "man", "usage"), "help"),
     **dict.fromkeys(("prompt", "inject"), "context"),
 }

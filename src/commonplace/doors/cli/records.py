@@ -27,7 +27,7 @@ from commonplace.library import accounts, copies, undo
 from commonplace.markdown import record_lines
 from commonplace.model.errors import BadValue
 from commonplace.storage.journal import Op
-from commonplace.tools.hits import described
+from commonplace.tools.hits import described, standing
 from commonplace.tools.tool import Answer
 from commonplace.trust.neutralise import neutralise, one_line
 
@@ -50,7 +50,7 @@ def show_record(arguments: argparse.Namespace) -> int:
         record, places = memory.one(meant(memory, arguments.id))
         account = memory.accounts([record])[record.id]
     where = [f"{place.document}:{place.line}" for place in places]
-    about = ", ".join((record.kind, *record.tags, f"from {record.origin}"))
+    about = ", ".join((record.kind, *record.tags, f"from {record.origin}", *standing(record)))
     session = f", session {record.session}" if record.session else ""
     lines = [
         f"{record.id}  {record.timestamp[:16]}  {one_line(about + session)}",

@@ -33,6 +33,7 @@ Projects = Annotated[
 Origins = Annotated[list[str], Argument("from any of: owner, agent, tool, web …", max_items=20)]
 Day = Annotated[str, Argument("a day such as 2026-03-01 or yesterday", max_length=40)]
 Superseded = Annotated[bool, Argument("replaced ones too")]
+Pinned = Annotated[bool, Argument("only what its owner pinned")]
 MOST_WORDS = 20
 """Words of a filter that are looked for."""
 IN_A_CHAIN = 50
@@ -85,6 +86,7 @@ def list_records(
     document: Annotated[str, Argument("standing in this document", max_length=400)] = "",
     session: Annotated[str, Argument("of this session", max_length=200)] = "",
     superseded: Superseded = False,
+    pinned: Pinned = False,
     passages: Annotated[bool, Argument("plain text of documents too")] = False,
     order: Annotated[
         Literal["newest", "oldest", "longest", "repeated"], Argument("what comes first")
@@ -93,7 +95,9 @@ def list_records(
     limit: Limit = 50,
 ) -> Any:
     """Records that fit every filter, a page at a time."""
-    filters = list_filters(words, kinds, tags, people, projects, origins, since, until, superseded)
+    filters = list_filters(
+        words, kinds, tags, people, projects, origins, since, until, superseded, pinned
+    )
     filters |= {"documents": (document,) if document else (), "session": session}
     filters["include_passages"] = passages
     if text:
@@ -116,6 +120,7 @@ def list_filters(
     since: str,
     until: str,
     superseded: bool,
+    pinned: bool = False,
 ) -> dict[str, Any]:
     """The filters of a list as a query has them."""
     return {
@@ -128,6 +133,7 @@ def list_filters(
         "since": since,
         "until": until,
         "include_superseded": superseded,
+        "pinned": pinned,
     }
 
 
@@ -149,13 +155,16 @@ def list_sections(
     since: Day = "",
     until: Day = "",
     superseded: Superseded = False,
+    pinned: Pinned = False,
     order: Annotated[
         Literal["newest", "oldest", "longest", "repeated"], Argument("what comes first")
     ] = "newest",
     limit: Limit = 6,
 ) -> Any:
     """The first records of each kind that fit every filter, with how many there are."""
-    filters = list_filters(words, kinds, tags, people, projects, origins, since, until, superseded)
+    filters = list_filters(
+        words, kinds, tags, people, projects, origins, since, until, superseded, pinned
+    )
     told = memory.counts(**filters).kinds
     wanted = {kind: told[kind] for kind in told if kind in kinds or not kinds}
     return {
@@ -186,13 +195,16 @@ def count_records(
     since: Day = "",
     until: Day = "",
     superseded: Superseded = False,
+    pinned: Pinned = False,
 ) -> Any:
     """How many memories there are, how many fit the filters, and what else could be asked for.
 
     A memory is a record that nothing has replaced. Only its owner is told how many wait for
     approval.
     """
-    filters = list_filters(words, kinds, tags, people, projects, origins, since, until, superseded)
+    filters = list_filters(
+        words, kinds, tags, people, projects, origins, since, until, superseded, pinned
+    )
     waiting = len(memory.review()) if memory.origin == Origin.OWNER else None
     counts = asdict(memory.counts(**filters))
     return counts | {"waiting": waiting, "removed": len(seen_removed(memory))}

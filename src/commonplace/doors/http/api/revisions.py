@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from commonplace.doors.http import event_stream
-from commonplace.doors.http.api.records import may_see, redacted, seen_removed, shown_hit
+from commonplace.doors.http.api.records import (
+    may_see,
+    redacted,
+    seen_removed,
+    shown_hit,
+    shown_record,
+)
 from commonplace.doors.http.routes import Id, Limit, Offset, Reply, route
 from commonplace.library.record_past import RecordVersion, Removed
 from commonplace.library.revising import Revised, mark_of
@@ -49,6 +55,34 @@ def change_records(
         _visible(memory, key)
     done = memory.revise_all(ids, kind=kind, add_tags=add_tags, remove_tags=remove_tags)
     return {"ids": [record.id for record in done.records], "change": _change(done)}
+
+
+@route("POST", "/records/verdict", scope="write")
+def judge_records(
+    memory: Memory,
+    ids: Ids,
+    verdict: Annotated[Literal["useful", "wrong"], Argument("what is said of them")],
+) -> Any:
+    """Say of memories that they helped, or are wrong: one verdict a session and memory.
+
+    Said again, it changes nothing. `change` is the position by which it is taken back.
+    """
+    return _noted(memory.judge(verdict, *(_visible(memory, key) for key in ids)))
+
+
+@route("POST", "/records/pin", scope="write")
+def pin_records(
+    memory: Memory,
+    ids: Ids,
+    pinned: Annotated[bool, Argument("false takes the pin off")] = True,
+) -> Any:
+    """Let memories be told before all others, for their owner. It can be undone."""
+    pin = memory.pin if pinned else memory.unpin
+    return _noted(pin(*(_visible(memory, key) for key in ids)))
+
+
+def _noted(done: Revised) -> dict[str, Any]:
+    return {"records": [*map(shown_record, done.records)], "change": _change(done)}
 
 
 def _change(done: Revised) -> int | None:

@@ -56,7 +56,7 @@ def typed(vault: Path) -> At:
 
 
 @pytest.fixture
-def piped(vault: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def piped(vault: Path) -> Piped:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "commonplace", *words],
@@ -69,9 +69,6 @@ def piped(vault: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
-
-
-Piped = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_the_command_alone_shows_the_ten_of_every_day(piped: Piped) -> None:

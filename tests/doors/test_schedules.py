@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +74,20 @@ def test_every_vault_has_its_schedule_while_the_gateway_serves(tmp_path: Path) -
 
     with Schedules(kept, [str(tmp_path / "one"), str(tmp_path / "two")]):
         assert [memory.root.name for memory in made] == ["one", "two"]
+
+
+def test_a_schedule_that_cannot_be_read_is_refused_before_the_gateway_says_it_serves(
+    tmp_path: Path,
+) -> None:
+    Memory.open(tmp_path / "book", create=True).close()
+    done = subprocess.run(
+        [sys.executable, "-m", "commonplace", "--vault", tmp_path / "book", "serve", "--port", "0"],
+        env=os.environ | {"COMMONPLACE_SCAN_SCHEDULE": "each full moon"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "Serving" not in done.stdout
+    assert "'each full moon' is no schedule" in done.stderr

@@ -17,7 +17,8 @@ from msgspec.structs import asdict
 
 from commonplace.doors.admin import doctor
 from commonplace.memory import Memory
-from commonplace.model.errors import BadValue, VaultTrouble
+from commonplace.model.errors import BadValue, NoServer, VaultTrouble
+from commonplace.storage import error_log
 from commonplace.storage.locks import Lock
 from commonplace.storage.notes import FileNotes
 from commonplace.upkeep.schedule import Job, Run, Schedule, last_runs, read_when
@@ -193,6 +194,49 @@ def test_the_loop_runs_what_is_due_in_a_thread_until_it_is_stopped(
     assert done.wait(30)
     schedule.stop(seconds=30)
     assert last_runs(FileNotes(tmp_path))["scan"].outcome == "done"
+
+
+class CutOff(FileNotes):
+    """Notes whose server is away for the first few reads."""
+
+    def __init__(self, directory: Path, *, reads: int) -> None:
+        super().__init__(directory)
+        self.left = reads
+
+    def read(self, name: str) -> bytes | None:
+        self.left -= 1
+        if self.left >= 0:
+            raise NoServer("postgresql://away", "it is away", next_step="Wait.")
+        return super().read(name)
+
+
+def test_the_loop_goes_on_after_an_outage_and_logs_it(
+    tmp_path: Path, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "log"))
+    monkeypatch.setattr("commonplace.upkeep.schedule.FIRST_PAUSE", 0.001)
+    done = threading.Event()
+    job = Job("scan", read_when("1h", argument="scan"), lambda: done.set() or "did it")  # type: ignore[func-returns-value]
+    schedule = Schedule([job], notes=CutOff(tmp_path, reads=3), clock=clock)
+    schedule.start()
+    assert done.wait(30)
+    schedule.stop(seconds=30)
+    assert len([line for line in error_log.last(10) if "upkeep:" in line]) == 3
+
+
+def test_status_and_doctor_say_which_job_is_late(memory: Memory, clock: FixedClock) -> None:
+    memory.schedule().once("scan")
+    clock.sleep(6 * HOUR + 300)
+    assert memory.schedule().late() == []
+    clock.sleep(600)
+    late = (
+        "The job scan is late: it was due at 2026-11-15T18:00Z. 'commonplace serve' or "
+        "'commonplace upkeep --loop' runs it."
+    )
+    assert memory.schedule().late() == [late]
+    assert late in memory.status()["troubles"]
+    found = [each for each in doctor.examine(memory) if each.what == "upkeep"]
+    assert (late, "commonplace upkeep --once") in [(each.says, each.fix) for each in found]
 
 
 OPTIONS: Any = {

@@ -934,7 +934,7 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """What the vault holds and how it is, as plain data."""
-        return status.status_of(self.library, self.parts)
+        return status.status_of(self.library, self.parts, late=self.schedule().late())
 
     def problems(self) -> list[Problem]:
         """Every mistake in the documents' text, and everything that cannot be read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from commonplace.library.library import Library
@@ -16,8 +17,8 @@ from commonplace.upkeep.compaction.plan import described, last_report
 from commonplace.upkeep.compaction.summarizers import tokens_of
 
 
-def status_of(library: Library, parts: VaultParts) -> dict[str, Any]:
-    """The vault in a dozen lines."""
+def status_of(library: Library, parts: VaultParts, *, late: Sequence[str]) -> dict[str, Any]:
+    """The vault in a dozen lines; `late` says which jobs of upkeep are."""
     library.refresh()
     index, everything = parts.index, Query(include_superseded=True, include_secret=True)
     return {
@@ -44,6 +45,7 @@ def status_of(library: Library, parts: VaultParts) -> dict[str, Any]:
             *library.troubles.values(),
             *library.unmerged(),
             *(notice.sentence for notice in library.notices.open()),
+            *late,
         ],
     }
 

@@ -18,7 +18,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from commonplace.model.clock import Clock, monotonic, parse_stamp, stamp, zone_of
-from commonplace.model.errors import BadValue, Busy, CutShort
+from commonplace.model.errors import BadValue, Busy, CommonplaceError, CutShort
+from commonplace.storage import error_log
 from commonplace.storage.machine_files import parsed
 from commonplace.storage.notes import Notes
 from commonplace.trust.neutralise import one_line
@@ -30,6 +31,10 @@ NAME = "upkeep.json"
 LOCK = "upkeep.lock"
 LOOK = 60.0
 """Seconds after which a loop looks again at the latest: another process may have run a job."""
+FIRST_PAUSE = 1.0
+"""Seconds after which a loop whose notes could not be reached tries again; then ever longer."""
+LATE = timedelta(minutes=10)
+"""How long after its time a job is late: nothing runs the schedule, or what runs it is stuck."""
 WHY_MOST = 500
 AGAIN = 2
 """How often a job that was cut short is begun again at once."""
@@ -267,12 +272,32 @@ class Schedule:
             for run in [runs.get(job.name) or Run(job.name, "")]
         ]
 
+    def late(self) -> list[str]:
+        """A sentence on each job that should have begun by now."""
+        runs, now = last_runs(self._notes), self._clock.now()
+        due = {job.name: self._next(job, runs.get(job.name)) for job in self.jobs}
+        return [
+            f"The job {name} is late: it was due at {stamp(at)[:16]}Z. 'commonplace serve' or "
+            "'commonplace upkeep --loop' runs it."
+            for name, at in due.items()
+            if now - at > LATE
+        ]
+
     def loop(self, *, after: Callable[[Run], None] = lambda run: None) -> None:
-        """Run what is due until `stop` is called; `after` is told of each run."""
+        """Run what is due until `stop` is called; `after` is told of each run.
+
+        Where the notes cannot be reached, as in an outage of a server, it tries again later.
+        """
+        pause = FIRST_PAUSE
         while not self._stop.is_set():
-            for run in self.once():
-                after(run)
-            self._stop.wait(self._pause())
+            try:
+                for run in self.once():
+                    after(run)
+                wait, pause = self._pause(), FIRST_PAUSE
+            except (CommonplaceError, OSError) as error:
+                error_log.note(f"upkeep: {error}", at=self._clock.stamp())
+                wait, pause = pause, min(2 * pause, LOOK)
+            self._stop.wait(wait)
 
     def _pause(self) -> float:
         runs, now = last_runs(self._notes), self._clock.now()

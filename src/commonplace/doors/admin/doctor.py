@@ -413,7 +413,10 @@ def _upkeep(memory: Memory) -> Iterator[Check]:
     for run in failed:
         says = f"{run.name} failed on {memory.clock.day_of(run.at)}: {run.what}"
         yield Check("upkeep", False, says, f"commonplace upkeep --once --job {run.name}")
-    if not failed:
+    late = memory.schedule().late()
+    for says in late:
+        yield Check("upkeep", False, says, "commonplace upkeep --once")
+    if not failed and not late:
         yield Check("upkeep", True, schedule.told(memory.notes) or "nothing has run yet")
 
 

@@ -200,8 +200,9 @@ def serve(arguments: argparse.Namespace) -> int:
         _note(arguments, made.vaults.paths)
         # Whoever follows the link acts as the person: an agent that starts a gateway gets none.
         link = "" if agent_above() else _link(_base(arguments), made.tokens.login_code())
-        _say(arguments, made.vaults.paths, link)
         with Schedules(lambda path: _open_served(arguments, path, origin="owner"), paths):
+            # A schedule that cannot be read is refused before anything is said to run.
+            _say(arguments, made.vaults.paths, link)
             server.run(made, listener)
     return 0
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from commonplace.model.errors import CommonplaceError
-from commonplace.storage import option_edits
+from commonplace.model.clock import Clock
+from commonplace.model.errors import CommonplaceError, VaultTrouble
+from commonplace.storage import error_log, option_edits
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -74,10 +74,15 @@ class Running:
         """Begin anew where the options have changed; what cannot be read leaves it as it is."""
         if self._memory is None or self._stand == option_edits.stand(self._memory.root_path):
             return
-        self._stand = option_edits.stand(self._memory.root_path)
+        before, self._stand = self._stand, option_edits.stand(self._memory.root_path)
         memory, schedule = self._memory, self.schedule
-        with suppress(CommonplaceError):
+        try:
             self.begin()
+        except VaultTrouble:
+            self._stand = before  # The vault is away for a moment: look again.
+        except CommonplaceError as error:
+            error_log.note(f"schedule: {error}", at=Clock().stamp())
+        else:
             _end(memory, schedule)
 
     def end(self) -> None:

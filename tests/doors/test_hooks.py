@@ -113,10 +113,14 @@ def test_a_session_starts_with_memory_in_the_form_of_the_client(hook: Hook, clie
         ("copilot", ""),
     ],
 )
-def test_a_prompt_gets_what_is_relevant_to_it(hook: Hook, client: str, event: str) -> None:
+def test_a_prompt_gets_what_is_relevant_to_it(
+    hook: Hook, vault: Path, client: str, event: str
+) -> None:
     hook("session-start", client, source="startup")
-    answer = hook("prompt-submit", client, prompt="What is the boat called?")
-    assert "Albatros" in context(answer)
+    with Memory.open(vault, origin="owner", create=True) as memory:
+        memory.store("The boat has its berth at Lauwersoog", kind="fact")
+    answer = hook("prompt-submit", client, prompt="Where is the berth of the boat?")
+    assert "Lauwersoog" in context(answer)
     assert len(context(answer)) <= 1200
     assert answer.get("hookSpecificOutput", {}).get("hookEventName", "") == event
 
@@ -168,16 +172,116 @@ def test_the_length_is_that_of_javascript(text: str) -> None:
     assert clients.length(text) == sum(1 + (ord(c) > 0xFFFF) for c in text)
 
 
-def test_a_resumed_session_is_told_again_only_when_memory_has_changed(
-    hook: Hook, vault: Path
-) -> None:
+def test_a_resumed_session_is_told_only_what_is_new(hook: Hook, vault: Path) -> None:
     first = hook("session-start", source="startup")
     assert hook("session-start", source="resume") == ""
-    assert hook("session-start", source="compact") == first
     with Memory.open(vault, origin="owner", create=True) as memory:
         memory.store("Plays the viola", kind="fact")
-    assert "Plays the viola" in context(hook("session-start", source="resume"))
+    news = context(hook("session-start", source="resume"))
+    assert "Plays the viola" in news
+    assert "dark mode" in context(first)
+    assert "dark mode" not in news
     assert hook("session-start", source="resume") == ""
+
+
+def test_a_resumed_session_is_not_told_what_it_stored_itself(hook: Hook, vault: Path) -> None:
+    hook("session-start", source="startup")
+    with Memory.open(vault, session=SESSION, create=True) as memory:
+        memory.store("Plays the viola", kind="fact")
+    assert hook("session-start", source="resume") == ""
+
+
+def compact_in_a_resumed_session(hook: Hook) -> list[str]:
+    """The events of Claude Code at `/compact` with `--resume`; what was told at each."""
+    said = [
+        hook("session-start", source="resume"),
+        hook("pre-compact", trigger="manual", prompt_id="p1"),
+        hook("session-start", source="compact"),
+        hook("post-compact", compact_summary="The rigging is next.", trigger="manual"),
+        hook("session-end"),
+    ]
+    return [context(each) if isinstance(each, dict) else "" for each in said]
+
+
+def test_after_a_compaction_and_a_resume_the_block_is_there_once(hook: Hook) -> None:
+    hook("session-start", source="startup")
+    resumed, _, compacted, *rest = compact_in_a_resumed_session(hook)
+    assert (resumed, rest) == ("", ["", ""])
+    assert "dark mode" in compacted
+    assert hook("session-start", source="resume") == ""
+    assert hook("prompt-submit", prompt="What is the boat called?") == ""
+
+
+def test_what_a_prompt_brought_comes_again_after_a_compaction(hook: Hook, vault: Path) -> None:
+    hook("session-start", source="startup")
+    with Memory.open(vault, origin="owner", create=True) as memory:
+        memory.store("The boat has its berth at Lauwersoog", kind="fact")
+    ask = {"prompt": "Where is the berth of the boat?"}
+    assert "Lauwersoog" in context(hook("prompt-submit", **ask))
+    assert hook("prompt-submit", **ask) == ""
+    assert "Lauwersoog" in compact_in_a_resumed_session(hook)[2]
+    assert hook("prompt-submit", **ask) == ""
+
+
+@pytest.mark.parametrize(
+    ("client", "events"),
+    [
+        ("codex", [("pre-compact", {}), ("post-compact", {"compact_summary": "Rigging"})]),
+        ("qwen", [("pre-compact", {}), ("post-compact", {"compact_summary": "Rigging"})]),
+        ("gemini", [("pre-compact", {"trigger": "manual"})]),
+        ("copilot", [("pre-compact", {})]),
+    ],
+)
+def test_where_no_start_follows_a_compaction_the_next_prompt_brings_memory_once(
+    hook: Hook, client: str, events: list[tuple[str, dict[str, str]]]
+) -> None:
+    hook("session-start", client, source="startup")
+    for event, sent in events:
+        hook(event, client, **sent)
+    ask = {"prompt": "Zwölf Boxkämpfer jagen Viktor quer durch"}
+    assert "dark mode" in context(hook("prompt-submit", client, **ask))
+    assert hook("prompt-submit", client, **ask) == ""
+
+
+def test_a_compaction_that_was_only_announced_takes_nothing_away(hook: Hook) -> None:
+    hook("session-start", "gemini", source="startup")
+    hook("pre-compact", "gemini", trigger="auto")
+    hook("pre-compact", "claude", trigger="auto")
+    assert hook("prompt-submit", "gemini", prompt="What is the boat called?") == ""
+
+
+def test_a_session_that_starts_anew_is_told_everything(hook: Hook) -> None:
+    first = hook("session-start", source="startup")
+    assert hook("session-start", source="clear") == first
+    assert hook("session-start", source="startup") == first
+
+
+def test_a_checkpoint_is_never_told(hook: Hook, vault: Path) -> None:
+    hook("pre-compact", trigger="manual", prompt_id="p1")
+    assert len(compactions(vault)) == 1
+    told = context(hook("session-start", source="compact"))
+    asked = hook("prompt-submit", prompt="Which checkpoint is before the compaction?")
+    assert "Checkpoint" not in told + str(asked)
+
+
+def test_two_hooks_of_a_session_at_once_note_what_each_told(vault: Path) -> None:
+    def start(_: int) -> tuple[int, str, str]:
+        data = json.dumps({"session_id": SESSION, "source": "startup"}).encode()
+        return piped("--vault", vault, "hook", "session-start", data=data)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all("dark mode" in said for _, said, _ in pool.map(start, range(4)))
+    with Memory.open(vault, create=True) as memory:
+        told = memory.ledger.tellings(SESSION)
+    assert [each.event for each in told].count("start") == 4
+
+
+def test_the_note_of_an_older_session_is_read(vault: Path) -> None:
+    with Memory.open(vault, session=SESSION, create=True) as memory:
+        memory.taint("notes.txt")
+        [path] = (vault / ".commonplace/sessions").iterdir()
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"told": "5f", "swept": True}))
+        assert (memory.is_tainted, memory.sessions.read(SESSION).swept) == (True, True)
 
 
 def test_an_empty_vault_says_nothing(hook: Hook, vault: Path, tmp_path: Path) -> None:
@@ -192,7 +296,8 @@ def test_nothing_secret_is_said(hook: Hook, vault: Path) -> None:
         memory.store("The code of the alarm is 4711", sensitivity="secret")
         memory.store("The alarm is by Bosch", kind="fact")
     assert "4711" not in json.dumps(hook("session-start", source="startup"))
-    answer = json.dumps(hook("prompt-submit", prompt="What is the code of the alarm?"))
+    ask = {"prompt": "What is the code of the alarm?", "session_id": "another"}
+    answer = json.dumps(hook("prompt-submit", **ask))
     assert "by Bosch" in answer
     assert "4711" not in answer
 

@@ -88,3 +88,22 @@ def test_a_disk_that_takes_no_note_keeps_no_memory_back(
     memory.store("The boat is called Albatros", kind="fact")
     monkeypatch.setattr(memory.notes, "add", full)
     assert "Albatros" in told(memory, "What is the boat called?")
+
+
+def test_a_brief_that_an_agent_asks_for_is_noted_and_one_of_a_person_is_not(
+    memory: Memory,
+) -> None:
+    record = memory.store("The boat is called Albatros", kind="fact")
+    memory.brief()
+    assert memory.ledger.tellings(SESSION) == []
+    memory.for_agents = True
+    memory.brief()
+    [told] = memory.ledger.tellings(SESSION)
+    assert (told.event, [line.record for line in told.lines]) == ("brief", [record.id])
+    assert told.tokens > 0
+
+
+def test_a_brief_is_whole_however_often_it_is_asked_for(memory: Memory) -> None:
+    memory.store("The boat is called Albatros", kind="fact")
+    memory.for_agents = True
+    assert memory.brief() == memory.brief() != []

@@ -246,8 +246,17 @@ def relevant(state: State, budget: Budget) -> Context:
     return compiled([framed(relevant_section(state))], Frame(), budget, count=count)
 
 
-def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Context:
-    """The context of an agent's run, of its own stages or of those given."""
+def context(
+    state: State,
+    budget: Budget,
+    *,
+    stages: Sequence[Stage] = (),
+    only: Container[str] | None = None,
+) -> Context:
+    """The context of an agent's run, of its own stages or of those given.
+
+    `only` are the ids of the records that it is to tell, and nothing besides; None: all.
+    """
     steps = stages or PIPELINES[state.agent]
     template = template_of(state.dialect)
     room = min(budget.characters, budget.tokens * 8, LARGEST)
@@ -255,6 +264,8 @@ def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Co
     made = [section for stage in steps for section in stage(state)]
     first = sum(section.block == "system" for section in made)
     made[first:first] = unread(state, made)
+    if only is not None:
+        made = [_with_only(section, only) for section in made]
     sections = [framed(section) for section in unforged(made)]
     frame = template.frame if state.options.session_memory_enabled else Frame()
     return compiled(
@@ -264,6 +275,15 @@ def context(state: State, budget: Budget, *, stages: Sequence[Stage] = ()) -> Co
         count=counter(state.options.tokenizer),
         total=template.total(state),
     )
+
+
+def _with_only(section: ContextSection, wanted: Container[str]) -> ContextSection:
+    """A section with the lines of these records alone."""
+    kept = [at for at, line in enumerate(section.lines) if line.record_id in wanted]
+    places = {at: place for place, at in enumerate(kept)}
+    order = section.order and tuple(places[at] for at in section.order if at in places)
+    lines = tuple(section.lines[at] for at in kept)
+    return replace(section, lines=lines, order=order, unread=0, left_out=(), elsewhere=())
 
 
 def unread(state: State, made: Sequence[ContextSection]) -> list[ContextSection]:

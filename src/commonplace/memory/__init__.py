@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from commonplace.memory.documents import Document
     from commonplace.memory.finding import Gathered
     from commonplace.memory.storing import Remembered
+    from commonplace.memory.telling import AtStart
     from commonplace.search.engine import Miss
     from commonplace.trust import admission
     from commonplace.upkeep import forget as forgetting
@@ -592,6 +593,10 @@ class Memory:
             experiences=experiences,
         )
 
+    def news(self, *, characters: int | None = None, dialect: str = "") -> Context:
+        """What of its context this session neither knows nor wrote: for one that is taken up."""
+        return _prompt.news(self, characters=characters, dialect=dialect)
+
     def relevant(self, message: str, *, characters: int = 1200) -> Context:
         """What is remembered that fits one message and this session does not know yet."""
         return _prompt.relevant(self, message, characters=characters, told=self.known())
@@ -606,6 +611,14 @@ class Memory:
     def note_context(self, event: str, context: Context) -> None:
         """Note that this session is told a context."""
         _telling.note_told(self, event, _telling.lines_of(context))
+
+    def note_lost(self) -> None:
+        """Note that this session's context was compacted or cleared: it knows nothing any more."""
+        _telling.note_lost(self)
+
+    def told_at_start(self) -> AtStart:
+        """Whether this session was told its memory at the start, and has it still."""
+        return _telling.told_at_start(self)
 
     def known(self, *, aside: str = "") -> frozenset[str]:
         """The ids of the records that this session was told and still has in its context."""

@@ -18,10 +18,11 @@ from commonplace.search.index import NEWEST, ORDERS, Query
 
 if TYPE_CHECKING:
     from commonplace.library.experiences import Experiences
-    from commonplace.memory import Memory
+    from commonplace.memory import Memory, telling
     from commonplace.search import time_phrases
     from commonplace.search.engine import Miss
 else:
+    telling = Lazy("memory.telling")
     time_phrases = Lazy("search.time_phrases")
 
 SHARE_OF_FACTS = 30
@@ -197,6 +198,8 @@ def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
     waiting = memory.library.approvals.waiting_among(records)
     records = [record for record in records if record.id not in waiting]
     memory.note_shown(records)
+    if memory.for_agents:
+        memory.note_told(telling.BRIEF, telling.lines_for(records, "the agent asked for a brief"))
     return records
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from commonplace.context import agents
 from commonplace.context import sections as sources
 from commonplace.library.views import Given, shown_of
@@ -35,6 +37,7 @@ def context(
     last: int | None = None,
     dialect: str = "",
     experiences: Callable[[str, int], Sequence[Record]] | None = None,
+    only: frozenset[str] | None = None,
 ) -> Context:
     agents.check(message, agent=agent, system=system, last=last)
     if dialect:
@@ -48,9 +51,20 @@ def context(
         dialect=dialect,
         experiences=experiences or _alike(memory),
     )
-    context = agents.context(state, agents.budget(state, characters, tokens))
+    context = agents.context(state, agents.budget(state, characters, tokens), only=only)
     _give_lines(memory, (line for line in context.lines if not line.why))
     return _minded(memory, context)
+
+
+def news(memory: Memory, *, characters: int | None = None, dialect: str = "") -> Context:
+    """What a session's context tells that the session neither knows nor wrote itself."""
+    whole = context(memory, characters=characters, dialect=dialect)
+    told = {line.record_id for line in whole.lines if line.record_id} - memory.known()
+    found = memory.library.records_of(told).values()
+    own = {record.id for record in found if memory.session and record.session == memory.session}
+    if not told - own:
+        return replace(whole, text="", characters=0, lines=(), system="", messages=())
+    return context(memory, characters=characters, dialect=dialect, only=frozenset(told - own))
 
 
 def _give_lines(memory: Memory, lines: Iterable[ContextLine]) -> None:

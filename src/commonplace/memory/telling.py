@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.files import digest
-from commonplace.storage.ledger import Telling, ToldLine
+from commonplace.storage.ledger import LOST, Telling, ToldLine
 
 if TYPE_CHECKING:
     from commonplace.context.budget import Context
     from commonplace.memory import Memory
     from commonplace.model.records import Record
 
+START, PROMPT, TOOL, BRIEF = "start", "prompt", "tool", "brief"
+"""The events at which a session is told something."""
 AROUND = "headings, documents and what is said about them"
 """Why a session was told what is no record."""
 MARK = 4
@@ -39,6 +42,31 @@ def note_told(memory: Memory, event: str, lines: Iterable[ToldLine], *, aside: s
         memory.ledger.note(telling)
 
 
+def note_lost(memory: Memory) -> None:
+    """Note that the session's context was compacted or cleared, where it was told anything."""
+    if memory.session and not memory.read_only and memory.ledger.held(memory.session):
+        memory.ledger.lose(memory.session, at=memory.clock.stamp())
+
+
+class AtStart(StrEnum):
+    """What has become of the memory that a session gets at its start."""
+
+    NEVER = "never told"
+    TOLD = "told"
+    LOST = "lost"
+
+
+def told_at_start(memory: Memory) -> AtStart:
+    """Whether the session was told at its start, and has it still."""
+    try:
+        tellings = memory.ledger.tellings(memory.session)
+    except (CommonplaceError, OSError):
+        return AtStart.NEVER
+    events = [each.event for each in tellings if not each.aside]
+    found = next((each for each in reversed(events) if each in (START, LOST)), "")
+    return {START: AtStart.TOLD, LOST: AtStart.LOST}.get(found, AtStart.NEVER)
+
+
 def lines_of(context: Context) -> list[ToldLine]:
     """What a context tells: a line for each record, and one for all that is none."""
     costs: dict[str, int] = {}
@@ -50,6 +78,13 @@ def lines_of(context: Context) -> list[ToldLine]:
     told = [ToldLine(key, reasons[key], cost) for key, cost in costs.items()]
     around = context.tokens - sum(costs.values())
     return [*told, ToldLine("", AROUND, around)] if around > 0 else told
+
+
+def lines_for(records: Iterable[Record], why: str) -> list[ToldLine]:
+    """What records tell that a tool answers with."""
+    from commonplace.context.tokens import estimate
+
+    return [ToldLine(record.id, why, estimate(record.told_text)) for record in records]
 
 
 def known(memory: Memory, *, aside: str = "") -> frozenset[str]:

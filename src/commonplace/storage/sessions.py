@@ -69,8 +69,8 @@ class Session(Struct, frozen=True):
     """What it read that is not the user's own words: the name of each, and when it was first."""
     swept: bool = False
     """Whether it was asked to look back for what it has missed."""
-    told: str = ""
-    """The mark of the memory that it was given last."""
+    compacting: bool = False
+    """Whether its client has begun a compaction, and nothing was announced since."""
     done: tuple[str, ...] = ()
     """The marks of what is done once, though a client may ask twice."""
     client: str = ""
@@ -153,7 +153,11 @@ def named(what: str) -> str:
 
 
 def _session(kept: dict[str, Any]) -> Session:
-    """A session as it was noted; older notes say that it is tainted, and not by what."""
+    """A session as it was noted; older notes say that it is tainted, and not by what.
+
+    They also have the mark of what it was told, which stands in the ledger now.
+    """
+    kept.pop("told", "")
     taints = kept.pop("taints", [])
     if kept.pop("tainted", False) and not taints:
         taints = [(UNNAMED, "")]

@@ -57,6 +57,8 @@ def context(arguments: argparse.Namespace) -> int:
             dialect=arguments.dialect,
         )
         grounds = _grounds(memory, found) if arguments.explain else {}
+        if memory.origin == "agent" and not arguments.explain:
+            memory.note_context("brief", found)
     complain(line.text.strip("[]") for line in found.lines if line.section == UNREAD)
     if arguments.explain and not arguments.json:
         print(_table(found, grounds))

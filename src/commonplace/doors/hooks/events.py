@@ -14,6 +14,7 @@ from commonplace.model.files import digest
 from commonplace.storage.brackets import Bracket
 
 if TYPE_CHECKING:
+    from commonplace.context.budget import Context
     from commonplace.memory import Memory
 
 AT_START = 10_000
@@ -67,14 +68,22 @@ def session_start(memory: Memory, call: HookCall) -> str:
     """Give memory to a new session, and do the work that ended sessions left."""
     _tried(lambda: take_over(memory))
     _note_conversation(memory)
-    text = _fitted(memory, call)
+    _tried(lambda: _remember(memory, client=call.client, compacting=False))
+    if call.source != "resume":
+        _tried(memory.note_lost)
+    text = _told_at_start(memory, call)
     _note_unreadable(memory, call)
-    mark = _mark(text)
-    there = call.source == "resume" and memory.sessions.read(memory.session).told == mark
-    if there:
-        return ""
-    _tried(lambda: _remember(memory, told=mark, client=call.client))
     return clients.at_start(call.client, text) if text else ""
+
+
+def _told_at_start(memory: Memory, call: HookCall) -> str:
+    """The notice and the session's memory, noted as told; of what it was told, what is new."""
+    from commonplace.memory.telling import AtStart
+
+    has_it = memory.told_at_start() == AtStart.TOLD
+    text, told = _fitted(memory, call, memory.news if has_it else memory.context)
+    memory.note_context("start", told)
+    return text
 
 
 def noticed(call: HookCall) -> str:
@@ -82,15 +91,15 @@ def noticed(call: HookCall) -> str:
     return clients.at_start(call.client, call.notice)
 
 
-def _fitted(memory: Memory, call: HookCall) -> str:
+def _fitted(memory: Memory, call: HookCall, made: Callable[..., Context]) -> tuple[str, Context]:
     """The notice and the memory, cut to the length that clients take."""
     most = AT_START
     while True:
-        text = memory.context(characters=most, dialect=call.dialect).text
-        text = "\n\n".join(filter(None, [call.notice, text]))
+        told = made(characters=most, dialect=call.dialect)
+        text = "\n\n".join(filter(None, [call.notice, told.text]))
         length = clients.length(text)
         if length <= AT_START:
-            return text
+            return text, told
         most = most * AT_START // (length + 1)
 
 
@@ -103,14 +112,24 @@ def prompt_submit(memory: Memory, call: HookCall) -> str:
         return ""
     if not _tried(lambda: record(memory, call, role="user", text=call.prompt)):
         _note_conversation(memory)
-    # Run with one prompt only, some clients announce no start: the prompt is the first we hear.
-    if call.client in clients.MAY_NOT_START and not memory.sessions.read(memory.session).told:
-        text = _fitted(memory, call)
-        _tried(lambda: _remember(memory, told=_mark(text), client=call.client))
-    else:
-        text = memory.relevant(call.prompt, characters=AT_PROMPT).text
+    text = _told_at_start(memory, call) if _waits_for_start(memory, call) else ""
+    if not text:
+        told = memory.relevant(call.prompt, characters=AT_PROMPT)
+        memory.note_context("prompt", told)
+        text = told.text
     _note_unreadable(memory, call)
     return clients.at_prompt(call.client, text) if text else ""
+
+
+def _waits_for_start(memory: Memory, call: HookCall) -> bool:
+    """Whether a prompt is to bring what the start did not, or a compaction took away.
+
+    Run with one prompt only, some clients announce no start: the prompt is the first we hear.
+    """
+    from commonplace.memory.telling import AtStart
+
+    told = memory.told_at_start()
+    return told == AtStart.LOST or (told == AtStart.NEVER and call.client in clients.MAY_NOT_START)
 
 
 def pre_tool(memory: Memory, call: HookCall) -> str:
@@ -200,12 +219,21 @@ def pre_compact(memory: Memory, call: HookCall) -> str:
     """Store a checkpoint, and tell the summary's writer what to keep."""
     if call.client in clients.ANNOUNCE_ALWAYS and call.trigger == "auto":
         return ""
+    if call.client in clients.SAY_WHEN_COMPACTED:
+        _tried(lambda: _remember(memory, compacting=True))
+    else:
+        _tried(memory.note_lost)
     _once(memory, f"checkpoint {call.turn or _turns(memory, most=1000)}", memory.checkpoint)
     return clients.on_compaction(call.client, KEEP)
 
 
 def post_compact(memory: Memory, call: HookCall) -> str:
-    """Store the whole summary."""
+    """Store the whole summary. Where no start was announced meanwhile, the next prompt brings
+    memory.
+    """
+    if memory.sessions.read(memory.session).compacting:
+        _tried(memory.note_lost)
+        _tried(lambda: _remember(memory, compacting=False))
     text = _inner(call.summary)
     if text:
         _once(memory, f"summary {text}", lambda: memory.store_summary(text))

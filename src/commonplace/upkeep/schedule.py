@@ -299,11 +299,16 @@ class Schedule:
                 wait, pause = pause, min(2 * pause, LOOK)
             self._stop.wait(wait)
 
+    def due(self) -> datetime | None:
+        """When the next job is due; None where there is no job."""
+        runs = last_runs(self._notes)
+        return min((self._next(job, runs.get(job.name)) for job in self.jobs), default=None)
+
     def _pause(self) -> float:
-        runs, now = last_runs(self._notes), self._clock.now()
-        waits = [(self._next(job, runs.get(job.name)) - now).total_seconds() for job in self.jobs]
+        at = self.due()
         # Due, and somebody else runs it: look again in a second.
-        return min([LOOK, *(max(wait, 1.0) for wait in waits)])
+        wait = max((at - self._clock.now()).total_seconds(), 1.0) if at else LOOK
+        return min(LOOK, wait)
 
     def start(self) -> None:
         """Loop in a thread of its own."""

@@ -173,6 +173,7 @@ def serve(arguments: argparse.Namespace) -> int:
     from commonplace.doors.connections import listen
     from commonplace.doors.http import server
     from commonplace.doors.http.schedules import Schedules
+    from commonplace.model.clock import Clock
 
     if arguments.link:
         require_person("have the link that logs in as the owner")
@@ -182,7 +183,9 @@ def serve(arguments: argparse.Namespace) -> int:
     arguments.port = PORT if arguments.port is None else arguments.port
     paths = _paths(arguments)
     for path in paths:
-        _open_served(arguments, path, origin="owner").close()
+        with _open_served(arguments, path, origin="owner") as memory:
+            # One that cannot be read is refused before anything is said to run.
+            memory.schedule()
     with listen(arguments.host, arguments.port) as listener:
         arguments.port = listener.getsockname()[1]
         made = server.gateway(
@@ -200,9 +203,12 @@ def serve(arguments: argparse.Namespace) -> int:
         _note(arguments, made.vaults.paths)
         # Whoever follows the link acts as the person: an agent that starts a gateway gets none.
         link = "" if agent_above() else _link(_base(arguments), made.tokens.login_code())
-        with Schedules(lambda path: _open_served(arguments, path, origin="owner"), paths):
-            # A schedule that cannot be read is refused before anything is said to run.
-            _say(arguments, made.vaults.paths, link)
+        _say(arguments, made.vaults.paths, link)
+        with Schedules(
+            lambda path: _open_served(arguments, path, origin="owner"),
+            made.vaults.paths.values,
+            clock=Clock(),
+        ):
             server.run(made, listener)
     return 0
 

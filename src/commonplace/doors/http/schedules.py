@@ -1,96 +1,123 @@
-"""The schedules of the vaults that a gateway serves, at work in the background.
+"""The schedules of the vaults that a gateway serves: one thread does what is due, vault by vault.
 
-A schedule is begun anew when the files that set its options have changed.
+A vault is open only while its jobs are looked at or done, so that a thousand of them cost no more
+threads or memory than one. It is looked at again when the files that set its options have changed.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from commonplace.model.clock import Clock
-from commonplace.model.errors import CommonplaceError, VaultTrouble
+from commonplace.model.errors import CommonplaceError
 from commonplace.storage import error_log, option_edits
+from commonplace.upkeep.schedule import take_short_turns
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.upkeep.schedule import Schedule
 
 LOOK_SECONDS = 2.0
-"""How often the files of options are looked at."""
+"""How often it is looked which vault is due."""
+AGAIN = timedelta(seconds=60)
+"""When a vault is tried again that could not be opened, or whose jobs somebody else runs."""
 PATIENCE = 3.0
-"""Seconds that a job has to end when its schedule does."""
+"""Seconds that a job has to end when the gateway does."""
+
+
+class Due(Struct, frozen=True):
+    """When a vault is to be looked at next, and how the files looked that set its options."""
+
+    at: datetime | None
+    """None where its options want no job."""
+    root: str = ""
+    stand: option_edits.Stand = ()
 
 
 class Schedules:
-    """One schedule for each vault, while the gateway serves."""
+    """The schedules of all vaults, while the gateway serves."""
 
-    def __init__(self, open_memory: Callable[[str], Memory], paths: Sequence[str]) -> None:
-        self._running = [Running(open_memory, path) for path in paths]
+    def __init__(
+        self,
+        open_memory: Callable[[str], Memory],
+        paths: Callable[[], Iterable[str]],
+        *,
+        clock: Clock,
+    ) -> None:
+        self._open = open_memory
+        self._paths = paths
+        self._clock = clock
+        self._due: dict[str, Due] = {}
+        self._looked = clock.now()
+        self._at_work: Schedule | None = None
         self._over = threading.Event()
-        self._watch = threading.Thread(target=self._look, name="commonplace-options", daemon=True)
+        self._thread = threading.Thread(target=self._loop, name="commonplace-upkeep", daemon=True)
 
     def __enter__(self) -> Schedules:
-        for each in self._running:
-            each.begin()
-        self._watch.start()
+        take_short_turns()
+        self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._watch.join()
-        for each in self._running:
-            each.end()
+        if schedule := self._at_work:
+            schedule.stop()
+        self._thread.join(PATIENCE)
 
-    def _look(self) -> None:
-        while not self._over.wait(LOOK_SECONDS):
-            for each in self._running:
-                each.renew()
+    def _loop(self) -> None:
+        while not self._over.is_set():
+            try:
+                self.look()
+            except (CommonplaceError, OSError) as error:
+                self._log(error)
+            self._over.wait(LOOK_SECONDS)
 
+    def look(self) -> None:
+        """Do what is due in every vault."""
+        now = self._clock.now()
+        if now < self._looked:
+            self._due.clear()  # The clock was set back: no time that was noted holds.
+        self._looked = now
+        paths = list(self._paths())
+        self._due = {path: self._due[path] for path in paths if path in self._due}
+        for path in paths:
+            if self._over.is_set():
+                return
+            if self._is_due(path, now):
+                self._due[path] = self._tried(path)
 
-class Running:
-    """The schedule of one vault."""
+    def _is_due(self, path: str, now: datetime) -> bool:
+        due = self._due.get(path)
+        if due is None or (due.at is not None and due.at <= now):
+            return True
+        return bool(due.stand) and due.stand != option_edits.stand(due.root)
 
-    def __init__(self, open_memory: Callable[[str], Memory], path: str) -> None:
-        self._open = open_memory
-        self._path = path
-        self._memory: Memory | None = None
-        self.schedule: Schedule | None = None
-        self._stand: option_edits.Stand = ()
-
-    def begin(self) -> None:
-        memory = self._open(self._path)
+    def _tried(self, path: str) -> Due:
+        """Do what is due in a vault. One that cannot be opened keeps nobody from the others."""
         try:
-            schedule = memory.schedule(elsewhere=True)
-        except CommonplaceError:
-            memory.close()
-            raise
-        self._memory, self.schedule = memory, schedule
-        self._stand = option_edits.stand(memory.root_path)
-        schedule.start()
+            with closing(self._open(path)) as memory:
+                return self._done(memory)
+        except (CommonplaceError, OSError) as error:
+            self._log(error)
+            return Due(self._clock.now() + AGAIN)
 
-    def renew(self) -> None:
-        """Begin anew where the options have changed; what cannot be read leaves it as it is."""
-        if self._memory is None or self._stand == option_edits.stand(self._memory.root_path):
-            return
-        before, self._stand = self._stand, option_edits.stand(self._memory.root_path)
-        memory, schedule = self._memory, self.schedule
+    def _done(self, memory: Memory) -> Due:
+        stand = option_edits.stand(memory.root_path)
+        schedule = self._at_work = memory.schedule(elsewhere=True)
         try:
-            self.begin()
-        except VaultTrouble:
-            self._stand = before  # The vault is away for a moment: look again.
-        except CommonplaceError as error:
-            error_log.note(f"schedule: {error}", at=Clock().stamp())
-        else:
-            _end(memory, schedule)
+            ran = schedule.once()
+        finally:
+            self._at_work = None
+        at, now = schedule.due(), self._clock.now()
+        if at is not None and at <= now:
+            at = now if ran else now + AGAIN
+        return Due(at, memory.root_path, stand)
 
-    def end(self) -> None:
-        _end(self._memory, self.schedule)
-
-
-def _end(memory: Memory | None, schedule: Schedule | None) -> None:
-    if schedule:
-        schedule.stop(seconds=PATIENCE)
-    if memory:
-        memory.close()
+    def _log(self, error: Exception) -> None:
+        error_log.note(f"schedule: {error}", at=self._clock.stamp())

@@ -142,6 +142,28 @@ def test_a_number_of_the_last_list_and_last_stand_for_a_memory(typed: At) -> Non
     assert "no memory was listed as 7" in typed("list", "show 7")
 
 
+def test_a_memory_holds_until_the_day_that_is_named(typed: At, piped: Piped) -> None:
+    shown = typed("remember 'The lift is broken' --until 2026-01-31", "list")
+    assert "until 2026-01-31" in shown
+    assert "broken" not in shown.partition("Remembered:")[2].partition("Today")[2]
+    assert "1   The lift is broken" in typed("list --expired")
+    assert "lift" not in piped("search", "lift", "broken").stdout.partition("Nothing")[0]
+    assert "The lift is broken" not in piped("search", "lift", "--as-of", "2026-02-01").stdout
+    kept = json.loads(piped("list", "--expired", "--json").stdout)[0]["id"]
+    held = piped("edit", kept, "--until", "never")
+    assert "It holds always." in held.stdout
+    assert "The lift is broken" in piped("search", "lift").stdout
+    assert piped("list", "--expired").stdout == "No memory's time is over.\n"
+    refused = piped("remember", "x", "--until", "soon")
+    assert (refused.returncode, "or words such as 2w" in refused.stderr) == (2, True)
+
+
+def test_an_edit_of_the_text_keeps_the_days(piped: Piped) -> None:
+    kept = json.loads(piped("remember", "Closed", "--until", "2w", "--json").stdout)
+    new = json.loads(piped("edit", kept["id"], "Still closed", "--json").stdout)
+    assert new["valid_to"] == kept["valid_to"]
+
+
 def test_undo_and_redo_print_the_text_that_they_take_back(typed: At) -> None:
     shown = typed("remove last", "undo", "redo", "list")
     assert shown.count("Deploy on Tuesdays only") == 3

@@ -346,6 +346,24 @@ def test_a_record_goes_through_its_life(browser: TestClient) -> None:
     assert browser.get(f"{AT}/records/{newer['id']}").status_code == 404
 
 
+def test_a_record_holds_for_the_days_that_are_sent(browser: TestClient) -> None:
+    sent = {"text": "The lift is broken", "kind": "fact", "valid_to": "2020-01-31"}
+    stored = browser.post(f"{AT}/records", json=sent).json()
+    assert stored["valid_to"].startswith("2020-01-31T")
+    ask = {"text": "lift broken"}
+    assert browser.get(f"{AT}/search", params=ask).json()["hits"] == []
+    then = browser.get(f"{AT}/search", params={**ask, "as_of": "2020-01-31"}).json()
+    assert then["hits"] == []  # It was stored later, and says of no beginning.
+    at = f"{AT}/records/{stored['id']}"
+    same = {"text": stored["text"], "kind": "fact", "tags": []}
+    changed = browser.put(at, json=same | {"valid_from": "2020-01-01"}).json()
+    assert changed["valid_to"] == stored["valid_to"]
+    then = browser.get(f"{AT}/search", params={**ask, "as_of": "2020-01-31"}).json()
+    assert [hit["id"] for hit in then["hits"]] == [stored["id"]]
+    always = browser.put(at, json=same | {"valid_from": "never", "valid_to": "never"}).json()
+    assert ("valid_from" in always, "valid_to" in always) == (False, False)
+
+
 def test_a_record_is_stored_with_the_words_of_the_user_that_it_rests_on(gateway: Gateway) -> None:
     with Memory.open(gateway.vaults.paths["book"], session="s") as memory:
         memory.conversations.record("user", "Never deploy on Fridays, please!")

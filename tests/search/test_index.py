@@ -456,7 +456,7 @@ def test_no_more_is_kept_than_there_is_room_for(
         assert {each.text for each in found} == {word}
         kept = index._cache._kept
         # The first and the last of a session have nothing on one side yet.
-        assert (len(kept._rows[False, False, True]), len(kept._neighbours)) == (10, 8)
+        assert (len(kept._rows[False, False, True, ()]), len(kept._neighbours)) == (10, 8)
     index.close()
 
 

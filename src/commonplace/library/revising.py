@@ -26,7 +26,9 @@ Texts = dict[str, tuple[bytes | None, bytes | None]]
 
 def mark_of(record: Record) -> str:
     """The mark of what a person may change of a record."""
-    return digest("\0".join((record.kind, record.text, *record.tags)).encode("utf-8", "replace"))
+    days = (record.valid_from, record.valid_to)
+    said = (record.kind, record.text, *days, *record.tags)
+    return digest("\0".join(said).encode("utf-8", "replace"))
 
 
 def unchanged(record: Record, mark: str) -> Record:

@@ -318,10 +318,10 @@ class Memory:
         """Store one memory. When this returns it is safe.
 
         Further arguments: tags, supersedes, username, channel, group, confidence, sensitivity,
-        valid_from, valid_to, and `quote`: the user's own words that it rests on. In a session that
-        has read untrusted text a rule is stored in the user's words, and this wording waits for a
-        person. Of what is remembered already, the record that is there is returned; `remember`
-        tells which it was.
+        `valid_from` and `valid_to` (stamps, days, or words such as 2w), and `quote`: the user's own
+        words that it rests on. In a session that has read untrusted text a rule is stored in the
+        user's words, and this wording waits for a person. Of what is remembered already, the record
+        that is there is returned; `remember` tells which it was.
         """
         return self.remember(text, kind=kind, **rest).record
 
@@ -334,6 +334,10 @@ class Memory:
         from commonplace.upkeep.scan.duplicates import nearby
 
         return nearby(self.library, record)
+
+    def expired(self, **filters: Any) -> list[Hit]:
+        """The records whose own time is over, with the filters of a list."""
+        return _finding.expired(self, **filters)
 
     def store_all(
         self, memories: Iterable[Mapping[str, Any]], *, of_the_day: bool = False
@@ -465,14 +469,23 @@ class Memory:
         return _storing.supersede(self, record_id, text, **rest)
 
     def revise(
-        self, record_id: str, *, text: str, kind: str, tags: Sequence[str], mark: str = ""
+        self,
+        record_id: str,
+        *,
+        text: str,
+        kind: str,
+        tags: Sequence[str],
+        mark: str = "",
+        valid_from: str = "",
+        valid_to: str = "",
     ) -> Revised:
         """Change a memory where it stands; it keeps its id. It can be undone.
 
         `mark` is that of the record which it was made from (`revising.mark_of`): one that was
-        changed since is not written over.
+        changed since is not written over. An empty day stays as it is; `never` takes it away.
         """
-        return _storing.revise(self, record_id, text=text, kind=kind, tags=tags, mark=mark)
+        days = {"valid_from": valid_from, "valid_to": valid_to}
+        return _storing.revise(self, record_id, text=text, kind=kind, tags=tags, mark=mark, **days)
 
     def revise_all(
         self,

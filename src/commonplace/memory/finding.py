@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.memory import session, upkeep
+from commonplace.memory import session, upkeep, validity
 from commonplace.model import limits
 from commonplace.model.errors import BadValue, NoSuchRecord
 from commonplace.model.lazy import Lazy
-from commonplace.model.records import BEHAVIORAL, PASSAGE, Hit, Record, SearchResult
+from commonplace.model.records import (
+    BEHAVIORAL,
+    PASSAGE,
+    Hit,
+    Record,
+    SearchResult,
+    is_over,
+    now_of,
+)
 from commonplace.search.importance import by_importance
 from commonplace.search.index import NEWEST, ORDERS, Query
 
@@ -54,12 +62,29 @@ def search(
     if within not in PLACES:
         places = ", ".join(PLACES)
         raise BadValue("within", f"{within!r} is no place", next_step=f"Use {places}.")
-    filters |= _bounds(memory, **{name: filters.get(name, "") for name in ("since", "until")})
-    query = session.narrowed(memory, Query(text=text, **filters))
+    query = session.narrowed(memory, _query(memory, text, **filters))
     session.check_open(memory)
     hits = SearchResult() if within == "history" else memory.library.find(query)
     memory.note_shown(it for hit in (*hits, *hits.nearest) for it in hit.shown)
     return hits if within == "memory" else _merged(hits, _said(memory, query), query)
+
+
+def _query(memory: Memory, text: str, *, as_of: str = "", **filters: Any) -> Query:
+    """The filters of a search as a query: what holds now, or held on a day.
+
+    Who asks for what was replaced, too, is shown what is over as well.
+    """
+    filters |= _bounds(memory, **{name: filters.get(name, "") for name in ("since", "until")})
+    day = validity.as_of_day(as_of, memory.clock) if as_of else ""
+    now = not day and not filters.get("include_superseded")
+    return Query(text=text, **{"current": now, "as_of": day, **filters})
+
+
+def expired(memory: Memory, **filters: Any) -> list[Hit]:
+    memory.library.refresh()
+    now = now_of(memory.clock)
+    ids = tuple(record.id for record in memory.library.index.timed() if is_over(record, now))
+    return memory.listed(**filters, ids=ids) if ids else []
 
 
 def listing_query(memory: Memory, **filters: Any) -> Query:
@@ -133,8 +158,7 @@ def _said(memory: Memory, query: Query) -> SearchResult:
 
 def why_not(memory: Memory, record_id: str, text: str, **filters: Any) -> Miss:
     hit = memory.get(record_id)
-    filters |= _bounds(memory, **{name: filters.get(name, "") for name in ("since", "until")})
-    return memory.library.engine.why_not(hit, Query(text=text, **filters))
+    return memory.library.engine.why_not(hit, _query(memory, text, **filters))
 
 
 def _bounds(memory: Memory, since: str, until: str) -> dict[str, Any]:
@@ -188,7 +212,8 @@ def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
     session.check_open(memory)
     memory.library.refresh()
     search, behavioral = memory.library.search, tuple(sorted(BEHAVIORAL))
-    seen = session.narrowed(memory, Query(limit=limit))
+    now = memory.library.engine.timely(Query(limit=limit, current=True))
+    seen = session.narrowed(memory, now)
     clock = memory.clock
     first = by_importance(search(replace(seen, kinds=behavioral)), clock)
     rest = by_importance(search(replace(seen, without_kinds=(PASSAGE, *behavioral))), clock)

@@ -133,7 +133,7 @@ def _question(memory: Memory) -> str:
 
 def _likely(memory: Memory, text: str, limit: int) -> SearchResult:
     """What a context chooses from; neighbours do not get into it."""
-    hits = memory.library.find(Query(text=text, limit=limit))
+    hits = memory.library.find(Query(text=text, limit=limit, current=True))
     memory.note_shown(hit.record for hit in hits)
     return hits
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from commonplace.library import quoting
-from commonplace.memory import session, upkeep
+from commonplace.memory import session, upkeep, validity
 from commonplace.model import limits
 from commonplace.model.errors import HeldForReview, Refused
 from commonplace.model.lazy import Lazy
@@ -187,10 +187,19 @@ def _hold_wording(memory: Memory, told: Record, wording: Record, author: Author)
 
 
 def revise(
-    memory: Memory, record_id: str, *, text: str, kind: str, tags: Sequence[str], mark: str = ""
+    memory: Memory,
+    record_id: str,
+    *,
+    text: str,
+    kind: str,
+    tags: Sequence[str],
+    mark: str = "",
+    valid_from: str = "",
+    valid_to: str = "",
 ) -> revising.Revised:
     def change(record: Record) -> Record:
         revising.unchanged(record, mark)
+        record = validity.redated(record, valid_from, valid_to, memory.clock)
         return _revised(memory, record, text=text, kind=kind, tags=tags)
 
     return _revise(memory, [record_id], change)
@@ -280,6 +289,7 @@ def targets(memory: Memory, record: Record, *, of_the_day: bool = False) -> list
 def record_of(memory: Memory, author: Author, *, group: str = "", **given: Any) -> Record:
     if given.get("supersedes"):
         given["supersedes"] = session.meant(memory, given["supersedes"], argument="supersedes")
+    given = validity.spelled_out(given, memory.clock)
     record = admission.admitted(
         memory.clock,
         memory.options,

@@ -109,6 +109,9 @@ MARKED = f"""select {SHOWN} from record r
 SAYING = f"""select {SHOWN} from record r
     where r.profile = %(profile)s and r.said = %(number)s and r.said <> 0 and r.lead
         and not {SUPERSEDED} order by r.timestamp, r.id"""
+TIMED = f"""select {SHOWN} from record r
+    where r.profile = %(profile)s and r.lead and (r.valid_from <> '' or r.valid_to <> '')
+    order by r.id"""
 CHILDREN = """select distinct id from record
     where profile = %(profile)s and supersedes = %(id)s and supersedes <> ''
         and length(supersedes) <= 100 and lead and id <> supersedes order by id"""
@@ -349,6 +352,9 @@ class PostgresIndex:
     def marked(self, record_ids: Iterable[str]) -> list[Record]:
         wanted = [kept(id_) for id_ in record_ids if id_]
         return [record_in(row) for row in self._rows(MARKED, ids=wanted)]
+
+    def timed(self) -> list[Record]:
+        return [record_in(row) for row in self._rows(TIMED)]
 
     def saying(self, number: int) -> list[Record]:
         return [record_in(row) for row in self._rows(SAYING, number=number)]

@@ -26,6 +26,9 @@ HAS_SUCCESSOR = f"""exists(select 1 from record s where {SUPERSEDES})
     and exists(select 1 from record s
         where {SUPERSEDES} and s.supersedes = r.id and s.lead and s.id <> r.id offset 0)"""
 SUPERSEDED = f"(r.replaced_by <> '' or {HAS_SUCCESSOR})"
+REPLACED_BY_THEN = f"""(r.replaced_by <> '' or exists(select 1 from record s
+    where {SUPERSEDES} and s.supersedes = r.id and s.lead and s.id <> r.id
+    and case when s.valid_from <> '' then s.valid_from else s.timestamp end <= ?))"""
 # Of a candidate, which does not carry all of its record along.
 IS_SUPERSEDED = f"""({HAS_SUCCESSOR} or exists(select 1 from record m
     where m.profile = %(profile)s and m.key = r.key and m.replaced_by <> ''))"""
@@ -206,6 +209,7 @@ def unkept(text: str) -> str:
 
 WORDING = Wording(
     superseded=SUPERSEDED,
+    replaced_by_then=REPLACED_BY_THEN,
     among="({} = any(?))",
     until="r.timestamp <= ? || chr(1114111) and r.timestamp <> ''",
     in_utc="right(r.timestamp, 1) = 'Z'",
@@ -353,11 +357,12 @@ def candidates(
         vectors = by_vectors(asked, condition, nearest=NEAREST, in_graph=in_graph)
     if words is None and vectors is None:
         return None
+    shows_replaced = query.include_superseded and not query.stood_at
     text = _filled(
         CANDIDATES,
         words=words.text if words else NO_WORDS,
         vectors=vectors.text if vectors else NO_VECTORS,
-        superseded=IS_SUPERSEDED if query.include_superseded else "false",
+        superseded=IS_SUPERSEDED if shows_replaced else "false",
         fits=condition.text,
         level=level.text,
     )

@@ -271,6 +271,14 @@ def proofs_of_commits(engine: Engine) -> list[str]:
     ]
 
 
+def records_with_a_time(_: Engine) -> list[str]:
+    """Records that say from when or until when they hold: few, and asked for by every search."""
+    return [
+        """create index record_with_a_time on record(profile)
+            where lead and (valid_from <> '' or valid_to <> '')""",
+    ]
+
+
 STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
@@ -283,6 +291,7 @@ STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     forms_of_words,
     moments_and_verdicts,
     proofs_of_commits,
+    records_with_a_time,
 )
 
 

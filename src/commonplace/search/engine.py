@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from commonplace.model.clock import Clock
-from commonplace.model.records import Hit, Neighbour, SearchResult, Sensitivity
+from commonplace.model.clock import Clock, end_of, stamp, start_of
+from commonplace.model.records import (
+    Hit,
+    Neighbour,
+    Record,
+    SearchResult,
+    Sensitivity,
+    is_over,
+    is_to_come,
+    now_of,
+)
 from commonplace.search import typos
 from commonplace.search.embedder import Embedder
 from commonplace.search.index import BEST, Asked, Candidate, Index, Query
@@ -75,7 +85,25 @@ class SearchEngine:
     def find(self, query: Query) -> SearchResult:
         """What fits the query best; without text, the newest."""
         with self.embedder.while_asked():
-            return self._find(query)
+            return self._find(self.timely(query))
+
+    def timely(self, query: Query) -> Query:
+        """The query as an index can answer it: which records held at its time is found here."""
+        if not query.current and not query.as_of:
+            return query
+        timed = self._index.timed()
+        if not query.as_of:
+            return replace(query, current=False, without_ids=_ids(apart_from(timed, self._clock)))
+        day, zone = date.fromisoformat(query.as_of), self._clock.zone
+        first, last = start_of(day, zone=zone), end_of(day, zone=zone)
+        return replace(
+            query,
+            current=False,
+            as_of="",
+            without_ids=_ids(apart_from(timed, self._clock, first, last)),
+            stood_at=stamp(last),
+            include_superseded=True,
+        )
 
     def _find(self, query: Query) -> SearchResult:
         if not query.text.strip() or query.limit <= 0:
@@ -140,6 +168,7 @@ class SearchEngine:
     def why_not(self, hit: Hit, query: Query) -> Miss:
         """Why a record that there is was not found, as far as the query can tell."""
         barred = self._barred(hit, query)
+        query = self.timely(query)
         if barred:
             return Miss(hit.record.id, 0, barred)
         if not query.text.strip():
@@ -202,6 +231,7 @@ class SearchEngine:
         from commonplace.search.chains import Chains
 
         record, day = hit.record, self._clock.day_of(hit.record.timestamp)
+        now = now_of(self._clock)
         children = Chains(self._index).successors(record)
         reasons = {
             "It is secret: search never shows it unless that is asked for.": (
@@ -209,6 +239,11 @@ class SearchEngine:
             ),
             f"{', '.join(children)} replaced it: --include-superseded shows it.": (
                 bool(children) and not query.include_superseded
+            ),
+            f"It held until {self._clock.day_of(record.valid_to)}: --as-of a day of its time, or "
+            "'commonplace list --expired', shows it.": query.current and is_over(record, now),
+            f"It holds from {self._clock.day_of(record.valid_from)} on.": (
+                query.current and is_to_come(record, now)
             ),
             f"Its kind is {record.kind}.": bool(query.kinds) and record.kind not in query.kinds,
             f"Its tags are {', '.join(record.tags) or 'none'}.": (
@@ -243,6 +278,21 @@ class SearchEngine:
     def close(self) -> None:
         """Leave the rest for another time."""
         self.embedder.close()
+
+
+def apart_from(
+    records: Iterable[Record],
+    clock: Clock,
+    first: datetime | None = None,
+    last: datetime | None = None,
+) -> list[Record]:
+    """Those that were over at the first moment, or had not begun at the last; both are now."""
+    begin, end = now_of(clock, first), now_of(clock, last)
+    return [each for each in records if is_over(each, begin) or is_to_come(each, end)]
+
+
+def _ids(records: Iterable[Record]) -> tuple[str, ...]:
+    return tuple(record.id for record in records)
 
 
 def _further(hit: Hit, query: Query, last: float) -> Hit:

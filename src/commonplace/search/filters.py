@@ -15,6 +15,11 @@ from commonplace.search.index import LONGEST, NEWEST, OLDEST, REPEATED, Query
 
 SUPERSEDED = """(r.replaced_by <> '' OR EXISTS(SELECT 1 FROM records s
     WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id))"""
+# What begins without saying when began when it was stored.
+BEGUN = "(r.valid_from <> '' OR r.timestamp <= ?)"
+REPLACED_BY_THEN = """(r.replaced_by <> '' OR EXISTS(SELECT 1 FROM records s
+    WHERE s.supersedes = r.id AND s.supersedes <> '' AND s.lead AND s.id <> r.id
+    AND CASE WHEN s.valid_from <> '' THEN s.valid_from ELSE s.timestamp END <= ?))"""
 STANDS_IN = """EXISTS(SELECT 1 FROM records v JOIN places p ON p.key = v.key
     WHERE v.id = r.id AND p.document IN (SELECT value FROM json_each(?)))"""
 # The same, for when there is nothing else to begin with.
@@ -35,6 +40,7 @@ class Wording(NamedTuple):
     """What a database calls things, with a question mark where a value goes."""
 
     superseded: str = SUPERSEDED
+    replaced_by_then: str = REPLACED_BY_THEN
     among: str = "{} IN (SELECT value FROM json_each(?))"
     since: str = "r.timestamp >= ?"
     until: str = "r.timestamp <= ? || char(1114111) AND r.timestamp <> ''"
@@ -62,6 +68,9 @@ def fits(query: Query, wording: Wording = SQLITE) -> tuple[str, list[Any]]:
     if not query.include_superseded:
         tests.append(f"NOT {wording.superseded}")
     few, arguments = narrow(query, wording)
+    if query.without_ids:
+        tests.append(f"NOT {wording.among.format('r.id')}")
+        arguments = [wording.texts(query.without_ids), *arguments]
     return " AND ".join((*tests, *few)), arguments
 
 
@@ -80,6 +89,12 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
         arguments.append(wording.texts(query.without_kinds))
     if query.pinned:
         tests.append("r.pinned <> ''")
+    if query.ids:
+        tests.append(wording.among.format("r.id"))
+        arguments.append(wording.texts(query.ids))
+    if query.stood_at:
+        tests += [BEGUN, f"NOT {wording.replaced_by_then}"]
+        arguments += [wording.text(query.stood_at)] * 2
     if query.session:
         tests.append("r.session = ? AND r.session <> ''")
         arguments.append(wording.text(query.session))

@@ -64,6 +64,16 @@ class Query(Struct, frozen=True):
     """Of this time or earlier, with the whole of the day when it is a day."""
     span: tuple[str, str] = ("", "")
     """The same two for stamps in UTC, where the user's days are not those of UTC."""
+    ids: tuple[str, ...] = ()
+    """Any of these."""
+    without_ids: tuple[str, ...] = ()
+    """None of these."""
+    current: bool = False
+    """Only what holds now: a record may name its own time. The engine finds what does not."""
+    as_of: str = ""
+    """Only what held on this day, replaced since or not: the engine reads it as `stood_at`."""
+    stood_at: str = ""
+    """Begun by this stamp, and not replaced by then."""
     include_superseded: bool = False
     include_secret: bool = False
     include_passages: bool = True
@@ -208,6 +218,9 @@ class Index(Protocol):
 
         `records.wording_key` gives the number; 0 is that of no record.
         """
+
+    def timed(self) -> list[Record]:
+        """The records that name a time of their own, from which or until which they hold, by id."""
 
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         """Everywhere it stands, the most trusted document first."""

@@ -43,6 +43,8 @@ def store(
     quote: Annotated[str, Argument("The user's words it rests on, verbatim.", max_length=300)] = "",
     useful: Annotated[list[str], Argument("Ids of memories that helped.", max_items=20)] = (),  # type: ignore[assignment]
     wrong: Annotated[list[str], Argument("Ids of those found untrue.", max_items=20)] = (),  # type: ignore[assignment]
+    valid_from: Annotated[str, Argument("A day.")] = "",
+    valid_to: Annotated[str, Argument("Last day: 2w, 2026-12-01.")] = "",
 ) -> Answer:
     """Remember one insight for future sessions, as you learn it.
 
@@ -84,7 +86,14 @@ def _stored(
     wanted = ("stores", "supersedes") if supersedes else ("stores",)
     with memory.counted_of_agents(*wanted) as spared:
         done = memory.remember(
-            text, kind=kind, tags=tags, supersedes=supersedes, username=username, quote=quote
+            text,
+            kind=kind,
+            tags=tags,
+            supersedes=supersedes,
+            username=username,
+            quote=quote,
+            valid_from=valid_from,
+            valid_to=valid_to,
         )
         if not done.new:
             spared.append("stores")
@@ -116,9 +125,10 @@ def search(
     query: Annotated[str, Argument("Words or a question; empty lists the newest.")] = "",
     kind: Annotated[str, Argument("Only this kind.")] = "",
     tags: Annotated[list[str], Argument("Only with all of these.")] = (),  # type: ignore[assignment]
-    include_superseded: Annotated[bool, Argument("Also what was replaced.")] = False,
+    include_superseded: Annotated[bool, Argument("Also what was replaced or is over.")] = False,
     since: Annotated[str, Argument("From this day on: 2026-03-01, March, last week.")] = "",
     until: Annotated[str, Argument("Up to this day.")] = "",
+    as_of: Annotated[str, Argument("What held on this day.")] = "",
     explain: Annotated[bool, Argument("Add the numbers.")] = False,
     within: Annotated[
         Literal["memory", "history", "all"], Argument("history: past conversations.")
@@ -133,13 +143,14 @@ def search(
         "include_superseded": include_superseded,
         "since": since,
         "until": until,
+        "as_of": as_of,
         "explain": explain,
         "within": within,
     }
     if all_about:
         return hits.answer_gathered(memory, memory.all_about(query, **filters, limit=limit or 100))
     found = memory.search(query, **filters, limit=limit or 20)
-    replaced = hits.replaced_among(memory, found) if include_superseded else {}
+    replaced = hits.replaced_among(memory, found) if include_superseded or as_of else {}
     return hits.answer(memory, found, replaced)
 
 

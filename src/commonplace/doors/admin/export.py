@@ -23,7 +23,7 @@ def exported(memory: Memory, form: str) -> tuple[str, int]:
 
 def current(memory: Memory) -> list[Record]:
     """Every memory that counts, the newest first."""
-    hits = memory.search("", include_passages=False, limit=EVERYTHING)
+    hits = memory.search("", include_passages=False, current=False, limit=EVERYTHING)
     return [hit.record for hit in hits]
 
 

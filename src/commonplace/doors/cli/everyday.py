@@ -10,8 +10,9 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli import pages
@@ -24,6 +25,7 @@ from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
+    from commonplace.model.records import Hit, Record
     from commonplace.storage.journal import Entry
 
 LISTED = "listed.json"
@@ -41,6 +43,7 @@ def list_memories_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", default="", metavar="DAY", help="of this day or later")
     parser.add_argument("--until", default="", metavar="DAY", help="of this day or earlier")
     parser.add_argument("--pinned", action="store_true", help="only what you pinned")
+    parser.add_argument("--expired", action="store_true", help="only those whose time is over")
     parser.add_argument("--limit", type=int, default=20, help="most memories (default 20)")
 
 
@@ -56,6 +59,7 @@ def list_memories(arguments: argparse.Namespace) -> int:
             until=arguments.until,
             pinned=arguments.pinned,
             limit=arguments.limit,
+            expired=arguments.expired,
         )
 
 
@@ -72,24 +76,29 @@ def today(arguments: argparse.Namespace) -> int:
         return _listed(memory, arguments, since=day, until=day, limit=EVERYTHING)
 
 
-def _listed(memory: Memory, arguments: argparse.Namespace, **which: Any) -> int:
-    hits = memory.search("", include_passages=False, **which)
+def _listed(
+    memory: Memory, arguments: argparse.Namespace, *, expired: bool = False, **which: Any
+) -> int:
+    find = memory.expired if expired else partial(memory.search, include_passages=False)
+    hits = find(**which)
     data = [described(hit.record) for hit in hits]
     if is_for_eyes(arguments):
         note_listed(memory, [hit.record.id for hit in hits])
-        text = "\n".join(filter(None, (pages.memories(data, memory.clock), _more(memory, which))))
+        shown = pages.memories(data, memory.clock)
+        text = "\n".join(filter(None, (shown, _more(find, which))))
     else:
         text = "\n".join(line(hit.record, memory.clock, hit) for hit in hits)
-    show(Answer(data, text or _nothing(memory)), as_json=arguments.json)
+    nothing = "No memory's time is over." if expired else _nothing(memory)
+    show(Answer(data, text or nothing), as_json=arguments.json)
     return 0
 
 
-def _more(memory: Memory, which: dict[str, Any]) -> str:
+def _more(find: Callable[..., Sequence[Hit]], which: dict[str, Any]) -> str:
     """How many memories a list of the newest leaves out, and how to see them."""
     limit = which["limit"]
     if limit >= EVERYTHING:
         return ""
-    count = len(memory.search("", include_passages=False, **which | {"limit": EVERYTHING}))
+    count = len(find(**which | {"limit": EVERYTHING}))
     return pages.left_out(limit, count) if count > limit else ""
 
 
@@ -200,21 +209,52 @@ def listed_as(memory: Memory, number: str) -> str:
 def edit_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="a number of the last list, 'last', or an id")
     parser.add_argument("text", nargs="*", help="the new text; else $EDITOR asks")
+    parser.add_argument(
+        "--from", dest="valid_from", default="", metavar="DAY", help="the day from which it holds"
+    )
+    parser.add_argument(
+        "--until",
+        dest="valid_to",
+        default="",
+        metavar="DAY",
+        help="the last day on which it holds, such as 2w or 2026-12-01; 'never' takes it away",
+    )
 
 
 def edit(arguments: argparse.Namespace) -> int:
-    """Change what a memory says: the new text, or your editor. Can be undone."""
+    """Change what a memory says, or how long it holds. Can be undone.
+
+    The new text, or your editor; --from and --until alone change its days where it stands.
+    """
     with open_memory(arguments) as memory:
         old = memory.get(meant(memory, arguments.id)).record
-        text = " ".join(arguments.text).strip() or _in_editor(old.text)
+        days = {"valid_from": arguments.valid_from, "valid_to": arguments.valid_to}
+        text = " ".join(arguments.text).strip()
+        if not text and any(days.values()):
+            return _redated(memory, old, days, arguments)
+        text = text or _in_editor(old.text)
         if text == old.text:
             raise Conflict("The text is as it was.", next_step="Nothing was changed.")
-        new = memory.supersede(old.id, text)
+        kept = {"valid_from": old.valid_from, "valid_to": old.valid_to}
+        new = memory.supersede(old.id, text, **{name: days[name] or kept[name] for name in days})
         data = described(new) | {"before": old.text}
         told = f"{one_line(old.text)}\nnow says\n{one_line(new.text)}"
         if is_for_eyes(arguments):
             told = pages.changed(old.text, data, memory.clock)
         show(Answer(data, told), as_json=arguments.json)
+    return 0
+
+
+def _redated(
+    memory: Memory, old: Record, days: dict[str, str], arguments: argparse.Namespace
+) -> int:
+    done = memory.revise(old.id, text=old.text, kind=old.kind, tags=old.tags, **days)
+    [new] = done.records
+    data = described(new) | {"before": old.text}
+    told = f"{one_line(new.text)}\n{pages.holds(data, memory.clock) or 'It holds always.'}"
+    if is_for_eyes(arguments):
+        told = "\n".join([*pages.heading("Changed:", "green"), *pages.memory(data, memory.clock)])
+    show(Answer(data, told), as_json=arguments.json)
     return 0
 
 

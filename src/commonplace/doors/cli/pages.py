@@ -175,8 +175,13 @@ def about(data: Mapping[str, Any], clock: Clock, *, dated: bool = True) -> list[
     day, time = day_and_time(str(data.get("timestamp", "")), clock)
     parts += [f"{day} {time}".rstrip() if dated else time]
     parts += [who(str(data.get("origin", "agent"))), short_id(str(data["id"]))]
-    parts += standing(data)
-    return joined(parts)
+    return joined([*parts, *standing(data), holds(data, clock)])
+
+
+def holds(data: Mapping[str, Any], clock: Clock) -> str:
+    """From which day on and until which a memory holds; empty where it does not say."""
+    begins, ends = (clock.day_of(str(data.get(name, ""))) for name in ("valid_from", "valid_to"))
+    return " ".join(filter(None, (begins and f"from {begins}", ends and f"until {ends}")))
 
 
 def standing(data: Mapping[str, Any]) -> list[str]:

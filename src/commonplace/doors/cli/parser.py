@@ -39,10 +39,16 @@ TO_PEOPLE = {
         "quote": "The words that it rests on, as they were said.",
         "useful": "Ids of memories that helped.",
         "wrong": "Ids of memories that are wrong.",
+        "valid_from": "The day from which it holds, such as 2026-12-01 or tomorrow.",
+        "valid_to": "The last day on which it holds, such as 2w, '3 months', tomorrow or "
+        "2026-12-01. After it agents are not told it, and a search leaves it out.",
     },
     "search": {
         "": "Find memories, documents and diary entries by words or by meaning, the best first.",
         "explain": "Show how much each reason counted.",
+        "as_of": "What held on this day, though it was replaced or is over since.",
+        "since": "What was stored on this day or later: 2026-03-01, March, last week.",
+        "until": "What was stored on this day or earlier.",
         "within": "Where to look: in memory, in past conversations (history), or in both (all).",
         "all_about": "Show all memories about it under their kinds, with how many there are.",
         "limit": "The most results: 20, with --all-about 100.",
@@ -103,8 +109,8 @@ GUESSES = {
 """What other programs call these commands."""
 IN_WORDS = ("text", "query")
 """Arguments that are a sentence."""
-FLAGS = {"within": "--in"}
-"""Arguments whose short names are words of Python's own."""
+FLAGS = {"within": "--in", "valid_from": "--from", "valid_to": "--until"}
+"""Arguments whose short names are words of Python's own, or mean something else in a search."""
 
 
 def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:

@@ -90,6 +90,8 @@ MARKED = f"""SELECT {SHOWN} FROM json_each(?) j CROSS JOIN records r ON r.replac
     WHERE r.replaced_by <> '' AND r.lead AND r.id <> r.replaced_by ORDER BY r.id"""
 SAYING = f"""SELECT {SHOWN} FROM records r
     WHERE r.said = ? AND r.said <> 0 AND r.lead AND NOT {SUPERSEDED} ORDER BY r.timestamp, r.id"""
+TIMED = f"""SELECT {SHOWN} FROM records r
+    WHERE r.lead AND (r.valid_from <> '' OR r.valid_to <> '') ORDER BY r.id"""
 # The rows are looked up for those that are wanted alone.
 IN_ORDER = f"""SELECT {WHOLE} FROM (SELECT r.key {{source}}
     ORDER BY {{order}} LIMIT ? OFFSET ?) f CROSS JOIN records r ON r.key = f.key"""
@@ -232,6 +234,9 @@ class SqliteIndex:
     def documents_of(self, record_id: str) -> tuple[Place, ...]:
         rows = self._connections.rows(sqlite_records.WHERE_PLACED, clean(record_id))
         return self._places([(document, line) for _, document, line in rows])
+
+    def timed(self) -> list[Record]:
+        return [record_of(row) for row in self._connections.rows(TIMED)]
 
     def standing_outside(self, document: str) -> set[str]:
         return {id_ for (id_,) in self._connections.rows(OUTSIDE, document)}

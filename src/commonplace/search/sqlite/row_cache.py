@@ -6,7 +6,7 @@ A number in the index, its state, is another one after each change to a row that
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from commonplace.search.filters import SUPERSEDED, as_json, fits, narrow
@@ -57,7 +57,8 @@ Neighbours = tuple[int, int, int]
 
 def columns(query: Query) -> str:
     """What a ranking decides by, as columns; none is superseded where those do not fit."""
-    return f"{SEEN}, {SUPERSEDED if query.include_superseded else 0}, {WITHIN}"
+    replaced = query.include_superseded and not query.stood_at
+    return f"{SEEN}, {SUPERSEDED if replaced else 0}, {WITHIN}"
 
 
 class _Kept:
@@ -65,7 +66,7 @@ class _Kept:
 
     def __init__(self, state: int | None) -> None:
         self.state = state
-        self._rows: dict[tuple[bool, ...], dict[int, Row | None]] = {}
+        self._rows: dict[tuple[Hashable, ...], dict[int, Row | None]] = {}
         self._neighbours: dict[int, Neighbours] = {}
 
     def rows(self, query: Query) -> dict[int, Row | None]:
@@ -75,7 +76,8 @@ class _Kept:
         """
         if narrow(query)[0]:
             return {}
-        like = (query.include_superseded, query.include_secret, query.include_passages)
+        wanted = (query.include_superseded, query.include_secret, query.include_passages)
+        like = (*wanted, query.without_ids)
         rows = self._rows.get(like)
         if rows is None or len(rows) > MOST:
             rows = self._rows[like] = {}

@@ -27,6 +27,9 @@ SCHEMA = (
     "CREATE INDEX records_by_session ON records(session, timestamp) WHERE session <> '' AND lead",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
     "CREATE INDEX records_by_successor ON records(replaced_by) WHERE replaced_by <> ''",
+    # Few, and asked for by every search.
+    "CREATE INDEX records_with_a_time ON records(id)"
+    " WHERE lead AND (valid_from <> '' OR valid_to <> '')",
     # Of kinds that last alone: the others may say the same any number of times.
     "CREATE INDEX records_by_words ON records(said) WHERE said <> 0",
     "CREATE INDEX records_told_otherwise ON records(id) WHERE NOT lead",

@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 
 from commonplace.context.budget import Context, ContextLine
 from commonplace.doors.http.api.records import (
+    AsOf,
     Day,
     Kinds,
     Origins,
@@ -116,12 +117,13 @@ def search(
     origins: Origins = [],  # noqa: B006
     since: Day = "",
     until: Day = "",
+    as_of: AsOf = "",
     superseded: Superseded = False,
     limit: Limit = 20,
 ) -> Any:
     """Search, with how each hit was found and what was said around it."""
     given = list_filters("", kinds, tags, people, projects, origins, since, until, superseded)
-    given |= {"within": within, "limit": limit, "explain": True}
+    given |= {"within": within, "limit": limit, "explain": True, "as_of": as_of}
     if all_about:
         return _gathered(memory.all_about(text, **given))
     found = memory.search(text, **given)

@@ -32,6 +32,9 @@ Projects = Annotated[
 ]
 Origins = Annotated[list[str], Argument("from any of: owner, agent, tool, web …", max_items=20)]
 Day = Annotated[str, Argument("a day such as 2026-03-01 or yesterday", max_length=40)]
+AsOf = Annotated[str, Argument("what held on this day, replaced since or not", max_length=40)]
+Begins = Annotated[str, Argument("the day from which it holds: 2026-12-01, 2w", max_length=40)]
+Ends = Annotated[str, Argument("the last day on which it holds: 2026-12-01, 2w", max_length=40)]
 Superseded = Annotated[bool, Argument("replaced ones too")]
 Pinned = Annotated[bool, Argument("only what its owner pinned")]
 MOST_WORDS = 20
@@ -288,9 +291,13 @@ def add_record(
     quote: Annotated[
         str, Argument("the user's own words that it rests on, as typed", max_length=LONGEST_QUOTE)
     ] = "",
+    valid_from: Begins = "",
+    valid_to: Ends = "",
 ) -> Any:
     """Store one memory."""
-    done = memory.remember(text, kind=kind, tags=tags, quote=quote)
+    done = memory.remember(
+        text, kind=kind, tags=tags, quote=quote, valid_from=valid_from, valid_to=valid_to
+    )
     told = redacted(memory, text, *tags) | ({"waits": done.waits} if done.waits else {})
     return Reply(shown_record(done.record) | told, status=201 if done.new else 200)
 
@@ -300,9 +307,12 @@ def supersede_record(
     memory: Memory,
     id: Id,
     text: Annotated[str, Argument("what is so now", max_length=20_000)],
+    valid_from: Begins = "",
+    valid_to: Ends = "",
 ) -> Any:
     """Replace a memory by a newer one; the old one stays, marked as replaced."""
-    return Reply(shown_record(memory.supersede(id, text)) | redacted(memory, text), status=201)
+    new = memory.supersede(id, text, valid_from=valid_from, valid_to=valid_to)
+    return Reply(shown_record(new) | redacted(memory, text), status=201)
 
 
 def redacted(memory: Memory, *texts: str) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from commonplace.doors.http import event_stream
 from commonplace.doors.http.api.records import (
+    Begins,
+    Ends,
     may_see,
     redacted,
     seen_removed,
@@ -34,9 +36,15 @@ def edit_record(
     kind: Annotated[str, Argument("preference, fact, instruction …", max_length=50)],
     tags: Annotated[list[str], Argument("all of its tags", max_items=20)],
     etag: Annotated[str, Argument("of the record that was read", max_length=80)] = "",
+    valid_from: Begins = "",
+    valid_to: Ends = "",
 ) -> Any:
-    """Change a memory where it stands, for its owner; it keeps its id. It can be undone."""
-    done = memory.revise(_visible(memory, id), text=text, kind=kind, tags=tags, mark=etag)
+    """Change a memory where it stands, for its owner; it keeps its id. It can be undone.
+
+    A day that is not sent stays as it is; `never` takes it away.
+    """
+    days = {"valid_from": valid_from, "valid_to": valid_to}
+    done = memory.revise(_visible(memory, id), text=text, kind=kind, tags=tags, mark=etag, **days)
     hit = memory.get(done.records[0].id)
     told = shown_hit(hit) | redacted(memory, text, *tags) | {"change": _change(done)}
     return Reply(told, etag=mark_of(hit.record))

@@ -51,13 +51,22 @@ def store(
     Not for passing states or what is stored already; what it corrects goes into supersedes.
     About 20 a session, 5 of them replacements. Also, with or without text: which helped.
     """
+    given = {
+        "kind": kind,
+        "tags": tags,
+        "supersedes": supersedes,
+        "username": username,
+        "quote": quote,
+        "valid_from": valid_from,
+        "valid_to": valid_to,
+    }
     if not (useful or wrong):
-        return _stored(memory, text, kind, tags, supersedes, username, quote)
+        return _stored(memory, text, given)
     judged = {"useful": _judged(memory, "useful", useful), "wrong": _judged(memory, "wrong", wrong)}
     noted = said_of_verdicts(judged, supersedes if text.strip() else "")
     if not text.strip():
         return Answer({"verdicts": judged}, noted)
-    done = _stored(memory, text, kind, tags, supersedes, username, quote)
+    done = _stored(memory, text, given)
     return Answer(done.data | {"verdicts": judged}, f"{done} {noted}")
 
 
@@ -74,27 +83,10 @@ def said_of_verdicts(judged: Mapping[str, Sequence[str]], corrected: str = "") -
     return f"Noted as {told}.{question}"
 
 
-def _stored(
-    memory: Memory,
-    text: str,
-    kind: str,
-    tags: Sequence[str],
-    supersedes: str,
-    username: str,
-    quote: str,
-) -> Answer:
-    wanted = ("stores", "supersedes") if supersedes else ("stores",)
+def _stored(memory: Memory, text: str, given: Mapping[str, Any]) -> Answer:
+    wanted = ("stores", "supersedes") if given["supersedes"] else ("stores",)
     with memory.counted_of_agents(*wanted) as spared:
-        done = memory.remember(
-            text,
-            kind=kind,
-            tags=tags,
-            supersedes=supersedes,
-            username=username,
-            quote=quote,
-            valid_from=valid_from,
-            valid_to=valid_to,
-        )
+        done = memory.remember(text, **given)
         if not done.new:
             spared.append("stores")
     record = done.record

@@ -18,6 +18,9 @@ from commonplace.trust.evidence import untyped
 from commonplace.trust.neutralise import one_line
 from commonplace.trust.sentences import sentences
 
+MOST_QUOTED = 200
+"""Characters of a message that are shown beside others."""
+
 
 class Account(Struct, frozen=True):
     """What one record rests on."""
@@ -39,6 +42,8 @@ class Account(Struct, frozen=True):
     """What its session had read: the name of each, and when."""
     changes: str = ""
     """What an approval would change."""
+    times: tuple[tuple[str, str, str], ...] = ()
+    """Of what history suggested, when it was there: the time, the session, and the message."""
 
     def lines(self) -> list[str]:
         """The same for a person to read, a line each."""
@@ -52,6 +57,7 @@ class Account(Struct, frozen=True):
             "read before": read,
         }
         found = [f"{name}: {one_line(value)}" for name, value in told.items() if value]
+        found += [_told_time(*each) for each in self.times]
         if self.changes:
             found += ["approval would change:", *(f"  {x}" for x in self.changes.splitlines())]
         return found
@@ -81,6 +87,10 @@ class Accounts:
     @cached_property
     def _decided(self) -> dict[str, str]:
         return self._library.approvals.decisions()
+
+    @cached_property
+    def _learned(self) -> dict[str, str]:
+        return self._library.approvals.learned()
 
     @cached_property
     def _changes(self) -> dict[str, dict[str, str]]:
@@ -126,6 +136,8 @@ class Accounts:
         return f"told in the user's words; the agent's wording {became}"
 
     def _waiting(self, record: Record) -> Account:
+        if record.id in self._learned:
+            return self._suggested(record)
         return replace(
             self._cited(record) if record.cites else Account(),
             state=f"waits; {self._told_meanwhile(record)}",
@@ -135,6 +147,21 @@ class Accounts:
             read_before=self._read_before(record),
             changes=self._foreseen(record),
         )
+
+    def _suggested(self, record: Record) -> Account:
+        """The account of what history showed three times: each of them."""
+        return Account(
+            state="waits; nothing is told meanwhile",
+            message=record.evidence[0] if record.cites else "",
+            untyped=() if record.cites else self._untyped(record),
+            changes=self._foreseen(record),
+            times=tuple(self._time(each) for each in record.seen),
+        )
+
+    def _time(self, seen: str) -> tuple[str, str, str]:
+        at, _, session = seen.partition(" ")
+        said = (each.content for each in self._messages(session) if each.time == at)
+        return at, session, next(said, "")
 
     def _told_meanwhile(self, record: Record) -> str:
         if not record.cites:
@@ -188,6 +215,12 @@ class Accounts:
         added = f"+ {one_line(record.text)}"
         where = ", ".join(self._targets(record))
         return f"{where}\n- {one_line(old.record.text)}\n{added}" if old else f"{where}\n{added}"
+
+
+def _told_time(at: str, session: str, said: str) -> str:
+    quote = one_line(said)
+    quote = f": “{quote[:MOST_QUOTED]}{'…' * (len(quote) > MOST_QUOTED)}”" if quote else ""
+    return f"on {at[:10]}, session {one_line(session) or 'unknown'}{quote}"
 
 
 def data_of(account: Account) -> dict[str, object]:

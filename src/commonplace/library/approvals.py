@@ -20,6 +20,11 @@ from commonplace.trust.origins import BELIEVED, Trust, trust_of
 FORGOTTEN = "forgotten"
 """Begins the reason for which a record is held that the owner forgot."""
 
+LEARNED = "learned"
+"""Begins the reason of what history showed three times; what it was comes next."""
+SAID, ASKED, RAN = "said", "asked", "ran"
+"""A correction, a question, and a command that helped after a failure."""
+
 
 class Approvals:
     """What waits in one vault, and what was decided."""
@@ -48,19 +53,24 @@ class Approvals:
         return {e.ids[0]: e.op for e in sorted(entries, key=lambda entry: entry.position)}
 
     def hold(
-        self, record: Record, author: Author, change: Mapping[str, str] | None = None
+        self,
+        record: Record,
+        author: Author,
+        change: Mapping[str, str] | None = None,
+        *,
+        why: str = "",
     ) -> Record:
         """Keep a record for a person to approve or reject. It goes into no document.
 
         One that waits already, word for word, is not held twice. `change` tells of a text for a
-        document how it is to be changed. Of a record that the owner forgot, the entry's `why` says
-        when that was, and which hashes an approval lifts.
+        document how it is to be changed; `why` is the reason, where it is a suggestion. Of a record
+        that the owner forgot, it says when that was, and which hashes an approval lifts.
         """
         found = self._tombstones.forgotten_by_owner(pieces(record.text))
         for each in self.held() if found else ():
             if normal(each.text) == normal(record.text):
                 return each
-        why = " ".join((FORGOTTEN, max(found.values()), *found)) if found else ""
+        why = " ".join((FORGOTTEN, max(found.values()), *found)) if found else why
         from commonplace.markdown import record_lines
 
         line = record_lines.write(record, "native")
@@ -86,8 +96,17 @@ class Approvals:
 
     def forgotten_days(self) -> dict[str, str]:
         """Of the records that are held because the owner forgot them, the days of that."""
+        told = self._reasons(FORGOTTEN)
+        return {key: self._shared.clock.day_of(words[0]) for key, words in told.items()}
+
+    def learned(self) -> dict[str, str]:
+        """Of the records that history suggested, what it showed: said, asked or ran."""
+        return {key: words[0] for key, words in self._reasons(LEARNED).items()}
+
+    def _reasons(self, word: str) -> dict[str, list[str]]:
+        """Of the records that were held for such a reason, what it says more."""
         told = {e.ids[0]: e.why.split() for e in self._tombstones.entries_of(Op.HOLD) if e.why}
-        return {key: self._shared.clock.day_of(words[1]) for key, words in told.items()}
+        return {key: words[1:] for key, words in told.items() if words[0] == word}
 
     def held(self) -> list[Record]:
         """The records that wait, oldest first."""

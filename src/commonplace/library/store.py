@@ -245,8 +245,11 @@ class RecordStore:
             self.shared.entry(Op.REFRESH, changes, ids=tuple(notes), author=author), texts
         )
 
-    def approve(self, record_id: str, *, to: Targets, author: Author) -> Record:
-        """Let a held record into the documents, its text exactly as it was held."""
+    def approve(self, record_id: str, *, to: Targets, author: Author, answer: str = "") -> Record:
+        """Let a held record into the documents, its text exactly as it was held.
+
+        A question comes in with its answer, and is no sentence of the user's any more.
+        """
 
         def work() -> Record:
             record = self.approvals.one_held(record_id)
@@ -254,6 +257,8 @@ class RecordStore:
             if stands := self.index.get(record_id):
                 return self._approved_there(stands, author)
             record = _believed(self._linked(record))
+            if answer:
+                record = replace(record, text=f"{record.text} {answer}", evidence=())
             with self.transactions.together():
                 self._add([record], to, author)
                 self.sync.progress.forgot = -1

@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.compaction import expand as unfolding
     from commonplace.upkeep.compaction.plan import CompactionPlan, CompactionReport
     from commonplace.upkeep.jobs import BackgroundCompaction, JobProcesses
+    from commonplace.upkeep.learning import Suggestion
     from commonplace.upkeep.scan.decisions import Marked
     from commonplace.upkeep.scan.duplicates import Nearby
     from commonplace.upkeep.schedule import Schedule
@@ -432,8 +433,7 @@ class Memory:
 
     def review_reasons(self) -> dict[str, str]:
         """Why records wait, by their ids, where it is not that they tell agents how to behave."""
-        days = self.library.approvals.forgotten_days()
-        return {key: f"the owner forgot this on {day}" for key, day in days.items()}
+        return _review.reasons(self)
 
     def accounts(self, records: Iterable[Record]) -> dict[str, accounts.Account]:
         """What records rest on, and what became of their wording, by their ids."""
@@ -443,22 +443,30 @@ class Memory:
         """One record with where it stands: nowhere, if it waits for a person's approval."""
         return _review.one(self, record_id)
 
-    def approve(self, record_id: str) -> Record:
-        """Let a held record in, its text exactly as it was held; or make a change that waits."""
-        return _review.approve(self, record_id)
+    def approve(self, record_id: str, *, answer: str = "") -> Record:
+        """Let a held record in, its text exactly as it was held; or make a change that waits.
+
+        A question that history suggested is kept with the `answer` that a person gives.
+        """
+        return _review.approve(self, record_id, answer)
 
     def reject(self, record_id: str) -> Record:
         """Take a held record off the list."""
         return self.library.store.reject(self.meant_of_held(record_id), author=self.author)
 
     def decide(
-        self, decision: str, ids: Iterable[str], *, shown: Iterable[Record] = ()
+        self,
+        decision: str,
+        ids: Iterable[str],
+        *,
+        shown: Iterable[Record] = (),
+        answer: str = "",
     ) -> list[Record]:
         """Approve or reject several that wait: all of them, or none.
 
         `shown` are those that whoever decides has seen: one that changed since is refused.
         """
-        return _review.decide(self, decision, ids, shown=shown)
+        return _review.decide(self, decision, ids, shown=shown, answer=answer)
 
     def meant_of_held(self, part: str) -> str:
         """The same of the records that wait for approval."""
@@ -648,6 +656,13 @@ class Memory:
         What it had replaced stays replaced, unless it is to be brought back.
         """
         return self.delete_all([record_id], history=history, bring_back=bring_back)
+
+    def suggest(self, *, again: bool = True, dry_run: bool = False) -> list[Suggestion]:
+        """Let what history shows three times wait in review; with `dry_run` nothing is written.
+
+        Unless it is to look `again`, nothing is done where history has not grown since.
+        """
+        return _upkeep.suggest(self, again=again, dry_run=dry_run)
 
     def delete_all(
         self,

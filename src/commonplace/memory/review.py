@@ -6,12 +6,22 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from commonplace.library import accounts, steering
+from commonplace.library.approvals import ASKED, RAN, SAID
 from commonplace.memory import storing
-from commonplace.model.errors import Conflict, NotFound
+from commonplace.model import limits
+from commonplace.model.errors import BadValue, Conflict, NotFound
 from commonplace.model.records import Origin, Place, Record
+from commonplace.trust import admission
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
+
+LEARNED = {
+    SAID: "you said this {} times, and no memory says it",
+    ASKED: "you asked this {} times; it is kept with the answer that you give",
+    RAN: "it helped {} times after this failure",
+}
+"""Why what history showed waits, by what it showed."""
 
 
 def accounts_of(memory: Memory, records: Iterable[Record]) -> dict[str, accounts.Account]:
@@ -48,22 +58,62 @@ def one(memory: Memory, record_id: str) -> tuple[Record, tuple[Place, ...]]:
     return hit.record, hit.places
 
 
-def approve(memory: Memory, record_id: str) -> Record:
+def reasons(memory: Memory) -> dict[str, str]:
+    approvals = memory.library.approvals
+    days = approvals.forgotten_days()
+    found = {key: f"the owner forgot this on {day}" for key, day in days.items()}
+    learned = approvals.learned()
+    times = {record.id: len(record.seen) for record in approvals.held()} if learned else {}
+    found |= {
+        key: LEARNED[what].format(times[key]) for key, what in learned.items() if key in times
+    }
+    return found
+
+
+def approve(memory: Memory, record_id: str, answer: str) -> Record:
     key = memory.meant_of_held(record_id)
+    answer = _checked_answer(memory, key, answer)
     if key in (changes := memory.library.approvals.held_changes()):
         return steering.approve(memory.library, key, changes[key], author=memory.author)
     record = memory.library.store.approve(
-        key, to=lambda record: storing.targets(memory, record), author=memory.author
+        key,
+        to=lambda record: storing.targets(memory, record),
+        author=memory.author,
+        answer=answer,
     )
     memory.trim()
     return record
 
 
-def decide(
-    memory: Memory, decision: str, ids: Iterable[str], *, shown: Iterable[Record] = ()
-) -> list[Record]:
-    decide = {"approve": memory.approve, "reject": memory.reject}[decision]
+def _checked_answer(memory: Memory, key: str, answer: str) -> str:
+    """The answer to a question that waits, as it may be kept; only such a question takes one."""
+    asked = memory.library.approvals.learned().get(key) == ASKED
+    if answer.strip() and not asked:
+        raise BadValue(
+            "answer", f"{key} is no question", next_step="Leave the answer out to approve it."
+        )
+    if asked and not answer.strip():
+        raise BadValue(
+            "answer",
+            f"{key} is a question, which is kept with its answer",
+            next_step=f"Say it: 'commonplace review {key} --approve --answer TEXT'.",
+        )
+    if not asked:
+        return ""
+    question = memory.library.approvals.one_held(key).text
+    room = memory.options.text_limit - len(question) - 1
+    answer = limits.check_text(answer.strip(), limit=room, argument="answer")
+    return admission.without_secrets(answer, memory.options)
 
+
+def decide(
+    memory: Memory,
+    decision: str,
+    ids: Iterable[str],
+    *,
+    shown: Iterable[Record] = (),
+    answer: str = "",
+) -> list[Record]:
     def work() -> list[Record]:
         named = {record.id: record for record in memory.review(ids)}
         for record in shown:
@@ -72,6 +122,10 @@ def decide(
                     f"{record.id} reads otherwise than when it was shown; nothing was decided.",
                     next_step=f"Look at it again: 'commonplace review {record.id}'.",
                 )
-        return [decide(key) for key in named]
+        if decision == "reject":
+            return [memory.reject(key) for key in named]
+        for key in named:
+            _checked_answer(memory, key, answer)
+        return [memory.approve(key, answer=answer) for key in named]
 
     return memory.library.locked(work)

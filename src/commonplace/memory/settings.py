@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
 
 SCHEDULES = frozenset(
-    ("memory_compaction_schedule", "experience_schedule", "scan_schedule", "heartbeat_schedule")
+    (
+        "memory_compaction_schedule",
+        "experience_schedule",
+        "learning_schedule",
+        "scan_schedule",
+        "heartbeat_schedule",
+    )
 )
 IN_A_DATABASE = "A vault in PostgreSQL has no file of its own: your own file sets its options."
 

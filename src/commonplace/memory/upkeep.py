@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.compaction import expand as unfolding
     from commonplace.upkeep.compaction import run as compaction
     from commonplace.upkeep.compaction.plan import CompactionPlan, CompactionReport
+    from commonplace.upkeep.learning import Suggestion
     from commonplace.upkeep.scan import decisions
     from commonplace.upkeep.schedule import Schedule
     from commonplace.upkeep.tidy import TidyPlan
@@ -143,6 +144,16 @@ def expand(memory: Memory, record_id: str) -> list[unfolding.Source]:
 def bring_back(memory: Memory, record_ids: Sequence[str]) -> tuple[str, ...]:
     ids = [session.meant(memory, key) for key in record_ids]
     return unfolding.bring_back(memory.library, ids, author=memory.author)
+
+
+def suggest(memory: Memory, *, again: bool, dry_run: bool) -> list[Suggestion]:
+    from commonplace.memory.storing import alike_words
+    from commonplace.upkeep.learning import Learner
+
+    if not _history_if_any(memory):
+        return []
+    learner = Learner(memory.library, memory.notes, memory.messages, alike=alike_words(memory))
+    return learner.found() if dry_run else learner.suggest(again=again)
 
 
 def delete_all(

@@ -154,6 +154,9 @@ class Options(Struct, frozen=True):
     experience_schedule: Annotated[
         str, "when to take in experiences; empty: with compaction, or daily"
     ] = ""
+    learning_schedule: Annotated[
+        str, "when to look for what history shows three times; empty: never"
+    ] = "daily"
     scan_schedule: Annotated[str, "when to look the vault over; empty: never"] = ""
     heartbeat_schedule: Annotated[str, "when upkeep runs the heartbeat; empty: never"] = ""
     heartbeat_command: Annotated[str, "the agent's command that upkeep's heartbeat runs"] = ""
@@ -209,7 +212,7 @@ GROUPS = {
     "memory_compaction_threshold_records memory_compaction_threshold_chars "
     "memory_compaction_min_age_days long_memory_path summarizer summarizer_command "
     "summarizer_url summarizer_model summarizer_daily_tokens",
-    "Schedule": "scan_schedule heartbeat_schedule heartbeat_command",
+    "Schedule": "learning_schedule scan_schedule heartbeat_schedule heartbeat_command",
     "Experiences": "experience_store_enabled experience_schedule "
     "experience_uniqueness_threshold inject_experience_context cursorclaw_files",
     "Search": "memory_embeddings_enabled memory_embeddings_max_records recall_cache_entries "

@@ -34,14 +34,21 @@ COMPACT_NOW = "compaction now"
 PLAN_COMPACTION = "plan of a compaction"
 HERE = "in the process that asked: no other could be started"
 ENTRY = "commonplace.doors.job_process"
+LEARNING = "learning"
 NOTHING = "nothing was found"
-"""What a scan says that found nothing."""
+"""What a look says that found nothing."""
 BEGUN = b"begun"
 """The first line of an answer: without it, what was started is not ours."""
 GRACE = 3.0
 """Seconds that a job has to end by itself once it was asked to."""
 PAUSE = timedelta(hours=1)
 """After a run that found nothing to do, how long no append calls for another."""
+
+
+class KeptParts(Protocol):
+    """What the schedule asks of a vault's parts."""
+
+    def has_history(self) -> bool: ...
 
 
 class Keeper(Protocol):
@@ -52,6 +59,9 @@ class Keeper(Protocol):
 
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def parts(self) -> KeptParts: ...
 
     @property
     def job_processes(self) -> JobProcesses: ...
@@ -68,7 +78,8 @@ def schedule_of(memory: Keeper, *, elsewhere: bool = False) -> Schedule:
         run = partial(_done, processes, name) if processes else partial(done_here, memory, name)
         return Job(name, read_when(when, argument=option), run)
 
-    jobs = tuple(job(*each) for each in _wanted(memory.options))
+    wanted = _wanted(memory.options, has_history=memory.parts.has_history())
+    jobs = tuple(job(*each) for each in wanted)
     interrupt = processes.stop if processes else lambda: None
     return Schedule(jobs, notes=memory.notes, clock=memory.clock, interrupt=interrupt)
 
@@ -84,7 +95,7 @@ def done_here(memory: Keeper, job: str) -> str:
         return JOBS[job](own, threading.Event())
 
 
-def _wanted(options: Options) -> Iterator[tuple[str, str, str]]:
+def _wanted(options: Options, *, has_history: bool) -> Iterator[tuple[str, str, str]]:
     """The jobs that the options ask for, each with the option that says when, and with when."""
     compaction = options.memory_compaction_schedule
     if options.memory_compaction_enabled and compaction:
@@ -93,6 +104,8 @@ def _wanted(options: Options) -> Iterator[tuple[str, str, str]]:
         own = options.experience_schedule
         name = "experience_schedule" if own else "memory_compaction_schedule"
         yield "experiences", name, own or compaction or DAILY
+    if options.learning_schedule and has_history:
+        yield LEARNING, "learning_schedule", options.learning_schedule
     if options.scan_schedule:
         yield "scan", "scan_schedule", options.scan_schedule
     if options.heartbeat_schedule and options.heartbeat_command:
@@ -127,6 +140,11 @@ def _take_in(memory: Any, _: threading.Event) -> str:
     return f"{len(taken)} taken in, {memory.experiences.count()} in all"
 
 
+def _learn(memory: Any, _: threading.Event) -> str:
+    made = len(memory.suggest(again=False))
+    return f"{made} suggested: 'commonplace review' lists them" if made else NOTHING
+
+
 def _scan(memory: Any, _: threading.Event) -> str:
     counts = Counter(finding.kind for finding in memory.scan())
     if not counts:
@@ -151,6 +169,7 @@ JOBS: dict[str, Callable[[Any, threading.Event], str]] = {
     COMPACT_NOW: _compact_now,
     PLAN_COMPACTION: _plan_compaction,
     "experiences": _take_in,
+    LEARNING: _learn,
     "scan": _scan,
     "heartbeat": _beat,
 }

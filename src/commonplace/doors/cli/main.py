@@ -69,6 +69,7 @@ OTHERS = {
     "Upkeep": {
         "scan": "upkeep.scan",
         "tidy": "upkeep.tidy",
+        "suggest": "upkeep.suggest",
         "compact": "upkeep.compact",
         "expand": "upkeep.expand",
         "unlink": "upkeep.unlink",

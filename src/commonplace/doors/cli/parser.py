@@ -99,6 +99,7 @@ GUESSES = {
     **dict.fromkeys(("import", "copy", "move"), "migrate"),
     **dict.fromkeys(("approve", "reject", "pending", "waiting", "inbox"), "review"),
     **dict.fromkeys(("tidy", "clean", "gc"), "scan"),
+    **dict.fromkeys(("suggestions", "patterns", "repeated"), "suggest"),
     **dict.fromkeys(("tag", "labels"), "tags"),
     **dict.fromkeys(("star", "favorite", "favourite", "keep"), "pin"),
     **dict.fromkeys(("helped", "good", "upvote"), "useful"),

@@ -13,9 +13,10 @@ from commonplace.doors.caller import agent_above, require_person
 from commonplace.doors.cli import pages
 from commonplace.doors.cli.everyday import listed_as, note_listed
 from commonplace.doors.cli.main import complain, is_for_eyes, open_memory, show
-from commonplace.doors.cli.terminal import agrees, at_terminal
+from commonplace.doors.cli.terminal import agrees, answer_to, at_terminal
 from commonplace.doors.which_vault import vault_here
 from commonplace.library import accounts
+from commonplace.library.approvals import ASKED
 from commonplace.model.clock import Clock
 from commonplace.model.errors import (
     BadValue,
@@ -198,15 +199,19 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--approve", action="store_true", help="let it in, exactly as it is")
     decision.add_argument("--reject", action="store_true", help="take it off the list")
+    parser.add_argument(
+        "--answer", default="", metavar="TEXT", help="with --approve: the answer to a question"
+    )
     parser.add_argument("--as-owner", action="store_true", help="decide without a terminal")
     parser.add_argument("--yes", action="store_true", help="decide without being asked")
 
 
 def review(arguments: argparse.Namespace) -> int:
-    """List, approve or reject what waits: rules from untrusted text, and what you once forgot.
+    """List, approve or reject what waits: untrusted rules, suggestions, what you once forgot.
 
     At a terminal it shows what you decide on, and asks. With --approve or --reject alone it asks
-    about each in turn.
+    about each in turn. A question that you asked again and again is kept with your answer: at a
+    terminal you are asked for it, else say --answer. --all leaves such questions out.
     """
     with open_memory(arguments) as memory:
         if not (arguments.approve or arguments.reject):
@@ -252,6 +257,10 @@ def _decide(memory: Memory, arguments: argparse.Namespace) -> int:
     """Approve or reject what is named, or all, or of each in turn what the person says yes to."""
     waiting = memory.review(_meant(memory, arguments.id) or None)
     in_turn = not (arguments.id or arguments.all)
+    questions = _questions(memory) if arguments.approve else frozenset()
+    if arguments.all and (left := [each.id for each in waiting if each.id in questions]):
+        waiting = [each for each in waiting if each.id not in questions]
+        complain([f"{', '.join(left)}: approve questions one by one, with their answers."])
     if in_turn and waiting:
         _check_can_ask(waiting, arguments)
     asked = [[record] for record in waiting] if in_turn else [waiting]
@@ -289,12 +298,31 @@ def _decided(
             )
         print("It still waits.", file=_aside(arguments))
         return []
-    decided = memory.decide(deed, [each.id for each in waiting], shown=waiting)
+    answer = arguments.answer
+    if not answer and deed == "approve" and len(waiting) == 1 and _is_asked(arguments):
+        answer = _answer(memory, waiting[0])
+    decided = memory.decide(deed, [each.id for each in waiting], shown=waiting, answer=answer)
     for record in decided:
         print(f"{PAST[deed]} {record.id}.", file=_aside(arguments))
     return [
         described(record) | {"account": accounts.data_of(rests[record.id])} for record in decided
     ]
+
+
+def _questions(memory: Memory) -> frozenset[str]:
+    """The ids of the questions that history suggested to be kept with an answer."""
+    learned = memory.library.approvals.learned()
+    return frozenset(key for key, what in learned.items() if what == ASKED)
+
+
+def _answer(memory: Memory, record: Record) -> str:
+    """What the person at the terminal answers to a question; nothing for what is none."""
+    if record.id not in _questions(memory):
+        return ""
+    try:
+        return answer_to("Its answer: ")
+    except EOFError:
+        return ""
 
 
 def _deed(arguments: argparse.Namespace) -> str:
@@ -306,7 +334,12 @@ def _these(waiting: Sequence[Record]) -> str:
 
 
 def _agreed(question: str, arguments: argparse.Namespace) -> bool:
-    return arguments.yes or not at_terminal() or agrees(question)
+    return not _is_asked(arguments) or agrees(question)
+
+
+def _is_asked(arguments: argparse.Namespace) -> bool:
+    """Whether there is somebody to ask, who did not say yes beforehand."""
+    return at_terminal() and not arguments.yes
 
 
 def _aside(arguments: argparse.Namespace) -> TextIO:

@@ -23,8 +23,11 @@ from commonplace.tools.tool import Answer
 from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from commonplace.memory import Memory
     from commonplace.upkeep.forget import Doomed
+    from commonplace.upkeep.learning import Suggestion
     from commonplace.upkeep.schedule import Run, Schedule
 
 
@@ -55,6 +58,34 @@ def scan(arguments: argparse.Namespace) -> int:
     shown = "\n".join(lines) or "Nothing was found."
     show(Answer([asdict(finding) for finding in findings], shown), as_json=arguments.json)
     return 0
+
+
+def suggest_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be suggested")
+
+
+def suggest(arguments: argparse.Namespace) -> int:
+    """Suggest memories from what history shows three times; 'review' decides on them.
+
+    The same correction, the same question, and the same command that helped after the same
+    failure, each in another session or on another day. Nothing is stored before you approve it.
+    """
+    from commonplace.upkeep.learning import described
+
+    with open_memory(arguments) as memory:
+        found = memory.suggest(dry_run=arguments.dry_run)
+        lines = [_told_suggestion(each, memory.clock.day_of) for each in found]
+    if found and not arguments.dry_run:
+        lines += ["'commonplace review' shows them with their messages, and decides."]
+    text = "\n".join(lines) or "History shows nothing three times that is not known or decided."
+    show(Answer([described(each) for each in found], text), as_json=arguments.json)
+    return 0
+
+
+def _told_suggestion(suggestion: Suggestion, day_of: Callable[[str], str]) -> str:
+    record, days = suggestion.record, [day_of(each.split(" ")[0]) for each in suggestion.times]
+    when = ", ".join(dict.fromkeys(days))
+    return f"{record.id}  {record.kind}: {one_line(record.text)}\n    {len(days)} times: {when}"
 
 
 def strike_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,6 +21,7 @@ def list_review(memory: Memory) -> Any:
     """What waits for a person's approval, oldest first, for whoever may decide on it."""
     waiting = [record for record in memory.review() if may_see(memory, record)]
     reasons = memory.review_reasons() if waiting else {}
+    learned = memory.library.approvals.learned() if waiting else {}
     rests = memory.accounts(waiting)
     clients = memory.clients(record.session for record in waiting)
     return {
@@ -29,6 +30,7 @@ def list_review(memory: Memory) -> Any:
                 **shown_record(record),
                 "etag": _etag(record),
                 "why": reasons.get(record.id, ""),
+                "learned": learned.get(record.id, ""),
                 "client": client_title(clients.get(record.session, "")),
                 "account": accounts.data_of(rests[record.id]),
             }
@@ -78,7 +80,11 @@ def decide_review(
     memory: Memory,
     id: Id,
     decision: Annotated[Literal["approve", "reject"], Argument("what to do with it")],
+    answer: Annotated[str, Argument("the answer to a question that is approved")] = "",
 ) -> Any:
-    """Let a held memory in exactly as it is, or turn it away."""
-    decided = memory.approve(id) if decision == "approve" else memory.reject(id)
+    """Let a held memory in exactly as it is, or turn it away.
+
+    A question that history suggested (`learned` is `asked`) is kept with its answer.
+    """
+    [decided] = memory.decide(decision, [id], answer=answer)
     return {"decision": decision, **shown_record(decided)}

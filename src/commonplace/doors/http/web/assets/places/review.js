@@ -5,7 +5,7 @@ import { useAction, useData } from "/assets/data.js";
 import { Icon } from "/assets/icons.js";
 import { Link } from "/assets/router.js";
 import { Told } from "/assets/text.js";
-import { ask, Button, Card, Cards, Check, Empty, Kind, Loaded, Meta, Page, toast, toastWrong, When, Who } from "/assets/ui.js";
+import { ask, Button, Card, Cards, Check, Empty, Kind, Loaded, Meta, Page, TextBox, toast, toastWrong, When, Who } from "/assets/ui.js";
 import { html, useState } from "/assets/vendor.js";
 import { count, day, memories } from "/assets/words.js";
 
@@ -15,20 +15,26 @@ const MOST = 100;
 
 export default function Review() {
   const review = useData("/review");
-  return html`<${Page} title="Review" lead="These would tell agents how to behave, and nobody can be sure that you said so. Agents are not told them until you approve. Where you said something like it, your own sentence is told meanwhile.">
+  return html`<${Page} title="Review" lead="What agents would be told once you approve it: rules that nobody can be sure you gave, and what your conversations show again and again. Where you said something like a rule, your own sentence is told meanwhile.">
     <${Loaded} of=${review}>${({ waiting }) => (waiting.length ? html`<${Waiting} waiting=${waiting} refresh=${review.refresh} />`
-      : html`<${Empty} icon="check" title="Nothing waits" actions=${html`<${Link} class="button" to="/activity?deed=decided">What was decided</${Link}>`}>When an agent that has read a web page or another foreign text wants to keep a rule, it waits here for you.</${Empty}>`)}</${Loaded}>
+      : html`<${Empty} icon="check" title="Nothing waits" actions=${html`<${Link} class="button" to="/activity?deed=decided">What was decided</${Link}>`}>When an agent that has read a web page or another foreign text wants to keep a rule, it waits here for you. So does what you said or asked three times.</${Empty}>`)}</${Loaded}>
   </${Page}>`;
 }
 
 function Waiting({ waiting, refresh }) {
   const [chosen, choose] = useState(new Set());
   const there = waiting.filter(({ id }) => chosen.has(id)).slice(0, MOST);
+  const ready = there.filter((each) => each.learned !== "asked");
   const set = (id, on) => choose((was) => { const next = new Set(was); if (on) next.add(id); else next.delete(id); return next; });
   const all = waiting.length === chosen.size && there.length > 0;
-  const [decide, { busy }] = useAction(async (decision, records) => {
+  const [decide, { busy }] = useAction(async (decision, records, answer) => {
     if (decision === "reject" && !(await sure(records))) return;
     try {
+      if (answer) {
+        await post(`/review/${records[0].id}`, { decision, answer });
+        toast(`Kept with your answer: “${records[0].text}”`);
+        return await refresh();
+      }
       const done = await post("/review", { decision, ids: records.map(({ id }) => id), etags: records.map(({ etag }) => etag) });
       choose((was) => new Set([...was].filter((id) => !records.some((each) => each.id === id))));
       if (decision === "approve") toast(said("Approved", records), { action: { label: "Undo", run: () => takeBack(done.positions) } });
@@ -38,10 +44,10 @@ function Waiting({ waiting, refresh }) {
   });
   return html`<div class="decide" role="group" aria-label="Several at once">
       <${Check} label=${there.length ? `${count(there.length, "chosen", "chosen")}` : `${memories(waiting.length)} wait${waiting.length === 1 ? "s" : ""}. Choose all`} checked=${all} onChange=${(on) => choose(on ? new Set(waiting.map(({ id }) => id)) : new Set())} />
-      ${there.length > 0 && html`<div class="actions"><${Button} look="primary" icon="check" busy=${busy} onClick=${() => decide("approve", there)}>${`Approve ${there.length}`}</${Button}>
+      ${there.length > 0 && html`<div class="actions">${ready.length > 0 && html`<${Button} look="primary" icon="check" busy=${busy} onClick=${() => decide("approve", ready)}>${`Approve ${ready.length}`}</${Button}>`}
         <${Button} icon="cross" busy=${busy} onClick=${() => decide("reject", there)}>${`Reject ${there.length}`}</${Button}></div>`}
       <p class="muted small keys"><kbd>j</kbd> <kbd>k</kbd> next, previous · <kbd>a</kbd> approve · <kbd>x</kbd> reject · <kbd>c</kbd> choose</p></div>
-    <${Cards} label="What waits">${waiting.map((each) => html`<${Held} key=${each.id} record=${each} busy=${busy} chosen=${chosen.has(each.id)} choose=${(on) => set(each.id, on)} decide=${(decision) => decide(decision, [each])} />`)}</${Cards}>`;
+    <${Cards} label="What waits">${waiting.map((each) => html`<${Held} key=${each.id} record=${each} busy=${busy} chosen=${chosen.has(each.id)} choose=${(on) => set(each.id, on)} decide=${(decision, answer) => decide(decision, [each], answer)} />`)}</${Cards}>`;
 }
 
 const said = (verb, records) => (records.length === 1 ? `${verb}: “${records[0].text}”` : `${verb} ${memories(records.length)}.`);
@@ -59,9 +65,13 @@ async function takeBack(positions) {
 // The keys of a card work while it has the focus itself, or the focus is in it and nobody types.
 function Held({ record, chosen, choose, decide, busy }) {
   const { account = {} } = record;
+  const [answer, setAnswer] = useState("");
+  const isQuestion = record.learned === "asked";
+  const approve = () => (isQuestion ? answer.trim() && decide("approve", answer.trim()) : decide("approve"));
   const pressed = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || busy) return;
-    const does = { a: () => decide("approve"), x: () => decide("reject"), c: () => choose(!chosen) }[event.key];
+    if (event.target.matches?.("textarea")) return;
+    const does = { a: approve, x: () => decide("reject"), c: () => choose(!chosen) }[event.key];
     if (!does) return;
     event.preventDefault();
     event.stopPropagation();
@@ -77,12 +87,14 @@ function Held({ record, chosen, choose, decide, busy }) {
       <dl class="account">
         <${Why} record=${record} />
         ${account.sentence && html`<dt>You said</dt><dd><q dir="auto">${account.sentence}</q> <span class="muted">${day(account.said_at)}</span><${InMessage} account=${account} record=${record} /></dd>`}
+        ${account.times?.length > 0 && html`<dt>Each time</dt><dd><ul class="plain">${account.times.map(([at, session, said]) => html`<li><${When} at=${at} exact /> ${said ? html`<q dir="auto">${said.length > 200 ? `${said.slice(0, 200)}…` : said}</q>` : html`<${Link} to=${`/conversations/${encodeURIComponent(session)}`}>the conversation</${Link}>`}</li>`)}</ul></dd>`}
         ${account.untyped?.length > 0 && html`<dt class="warn"><${Icon} name="warn" size=${16} />You never typed</dt><dd>${account.untyped.map((each) => html`<code dir="auto">${each}</code> `)}</dd>`}
         ${account.read_before?.length > 0 && html`<dt>It had read</dt><dd><ul class="plain">${account.read_before.map(([name, at]) => html`<li><span dir="auto">${name}</span>${at && html` <span class="muted"><${When} at=${at} exact /></span>`}</li>`)}</ul></dd>`}
         ${account.changes && html`<dt>Approving</dt><dd><${Changes} text=${account.changes} own=${record.text} /></dd>`}
         ${account.state && html`<dt>Meanwhile</dt><dd>${meanwhile(account)}</dd>`}
       </dl>
-      <div class="actions"><${Button} icon="check" busy=${busy} onClick=${() => decide("approve")}>Approve</${Button}><${Button} look="quiet" icon="cross" busy=${busy} onClick=${() => decide("reject")}>Reject</${Button}></div>
+      ${isQuestion && html`<${TextBox} label="Its answer" value=${answer} onInput=${setAnswer} rows="2" />`}
+      <div class="actions"><${Button} icon="check" busy=${busy} disabled=${isQuestion && !answer.trim()} onClick=${approve}>${isQuestion ? "Keep with this answer" : "Approve"}</${Button}><${Button} look="quiet" icon="cross" busy=${busy} onClick=${() => decide("reject")}>Reject</${Button}></div>
     </div>
   </${Card}>`;
 }

@@ -136,7 +136,7 @@ function Placed({ place }) {
 
 // ---- What is done by itself.
 
-const JOBS = { scan: "Look the memory over", compaction: "Sum up old notes", experiences: "Take in experiences", heartbeat: "Wake the agent" };
+const JOBS = { learning: "Learn from conversations", scan: "Look the memory over", compaction: "Sum up old notes", experiences: "Take in experiences", heartbeat: "Wake the agent" };
 
 function Schedule() {
   const state = useData("/upkeep", {}, { on: false }), options = useOptions();
@@ -144,6 +144,7 @@ function Schedule() {
   return html`<${Section} title="When"><p class="muted small about">While Commonplace serves this page, or 'commonplace upkeep --loop' runs, it does this by itself.</p>
       <${Loaded} of=${options} lines=${6}>${(data) => html`<div class="settings">
         <${Timed} option=${setting(data, "scan_schedule")} title="Look the memory over" lead="Finds what disagrees, is said twice or cannot be read. It changes nothing." saved=${refresh} />
+        <${Timed} option=${setting(data, "learning_schedule")} title="Learn from conversations" lead="What you said or asked three times, and what helped three times after the same failure, waits in Review. Nothing is kept by itself." saved=${refresh} />
         <${Compaction} data=${data} saved=${refresh} />
       </div>`}</${Loaded}></${Section}>
     <${Section} title="Size of the memory document"><p class="muted small about">Past these sizes the oldest memories move to the archive, where they are found still. Empty is no limit.</p>

@@ -528,3 +528,34 @@ def test_of_fifty_reads_none_waits_for_another(tmp_path: Path) -> None:
         ThreadPoolExecutor(50) as threads,
     ):
         assert all(threads.map(search, range(50)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mode", "action", "asked"), [("auto", "accept", 1), ("auto", "decline", 1), ("legacy", "", 0)]
+)
+def test_the_person_is_asked_in_the_era_in_which_a_call_can_be_made_again(
+    served: tuple[Path, str, str], mode: str, action: str, asked: int
+) -> None:
+    root, address, token = served
+    with Memory.open(root) as memory:
+        [key] = [hit.record.id for hit in memory.listed()]
+    questions: list[str] = []
+
+    async def reply(context: Any, params: Any) -> Any:
+        questions.append(params.message)
+        content = {"confirm": True} if action == "accept" else None
+        return mcp_types.ElicitResult.model_validate({"action": action, "content": content})
+
+    async def erase() -> str:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with httpx2.AsyncClient(headers=headers) as web:
+            transport = streamable_http_client(address, http_client=web)
+            async with Client(transport, mode=mode, elicitation_callback=reply) as client:
+                done: Any = await client.call_tool("delete", {"id": key})
+                return str(done.content[0].text)
+
+    told = anyio.run(erase)
+    assert (len(questions), "nothing was changed" in told) == (asked, action == "decline")
+    with Memory.open(root) as memory:
+        assert memory.count() == (1 if action == "decline" else 0)

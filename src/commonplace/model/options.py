@@ -27,6 +27,7 @@ HARMFUL = frozenset(
         "document_limit",
         "secrets",
         "trust",
+        "elicitation",
         "main_sessions",
         "encoder",
         "encoder_path",
@@ -75,6 +76,11 @@ class Options(Struct, frozen=True):
         "rules of sessions that read untrusted text: quotes tells them in the user's words, hold "
         "lets all rules of agents wait, open lets those of such sessions wait",
     ] = "quotes"
+    elicitation: Annotated[
+        str,
+        "what you are asked in clients that can show a question: confirm (before agents erase, or "
+        "drop much), rules (also whether what waits is approved) or never",
+    ] = "confirm"
     session_stores: Annotated[int, "stores of agents' tools a session; 0: any number"] = 20
     session_supersedes: Annotated[int, "replacements of agents' tools a session; 0: any number"] = 5
     session_deletes: Annotated[int, "deletes of agents' tools a session; 0: any number"] = 5
@@ -206,7 +212,7 @@ GROUPS = {
     "What agents are told": "session_memory_enabled session_memory_cap "
     "include_long_memory_in_session context_tokens context_messages heartbeat_document tokenizer",
     "What agents may do": "session_stores session_supersedes session_deletes session_sweep "
-    "conversation_minutes trust main_sessions",
+    "conversation_minutes trust elicitation main_sessions",
     "Rolling window": "memory_max_records memory_max_chars memory_archive_path",
     "Compaction": "memory_compaction_enabled memory_compaction_schedule "
     "memory_compaction_threshold_records memory_compaction_threshold_chars "
@@ -307,6 +313,7 @@ CHOICES = {
     "tokenizer": ("estimate", "o200k"),
     "secrets": ("redact", "refuse", "allow"),
     "trust": ("quotes", "hold", "open"),
+    "elicitation": ("confirm", "rules", "never"),
     "summarizer": ("extractive", "command", "openai"),
 }
 TRUTH = {"1": True, "true": True, "yes": True, "on": True}

@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
+from commonplace.model.errors import CommonplaceError
 from commonplace.model.records import BY_TOOL, Origin, Record
 from commonplace.tools import hits
 from commonplace.tools.hits import described, line, shortened
@@ -201,7 +202,16 @@ def update(
     return Answer(asdict(done), told.rstrip())
 
 
-@tool(destructive=True)
+def _asked_to_erase(memory: Memory, given: Mapping[str, Any]) -> str:
+    """What the person is asked before a record is erased; nothing where there is none."""
+    try:
+        record = memory.get(given["id"]).record
+    except CommonplaceError:
+        return ""
+    return f"Erase this {record.kind} for good? It cannot be undone.\n\n{record.text}"
+
+
+@tool(destructive=True, asks=_asked_to_erase)
 def delete(
     memory: Memory,
     id: Annotated[str, Argument("Record id, such as mem-….")],

@@ -135,6 +135,8 @@ class Tool(Struct, frozen=True, dict=True):
     """Whether clients that load tools on demand should show this one from the start."""
     obstacle: Callable[[Any], str] | None = None
     """Says why a session may not have it, or nothing; without it, every session may."""
+    asks: Callable[[Any, Mapping[str, Any]], str] | None = None
+    """What the person is asked before it is done, where a door can ask; or nothing."""
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -198,6 +200,7 @@ def tool(
     always: bool = False,
     name: str = "",
     obstacle: Callable[[Any], str] | None = None,
+    asks: Callable[[Any, Mapping[str, Any]], str] | None = None,
 ) -> Callable[[Callable[..., Answer]], Tool]:
     """Make a tool of a function whose first argument is the memory."""
 
@@ -210,6 +213,7 @@ def tool(
             destructive,
             always,
             obstacle,
+            asks,
         )
 
     return made

@@ -170,14 +170,21 @@ def _handler(method: str, result: Any, dialect: str, held: _Answerer) -> Any:
         from mcp.shared.exceptions import MCPError
 
         given = params.model_dump(by_alias=True, exclude_none=True, mode="json") if params else {}
+        # With a handshake, the process that hears of a client's capabilities answers no call.
+        stateless = context.protocol_version in versions.STATELESS
+        given["_meta"] = dict(context.meta or {}) if stateless else {}
         try:
             told = await held.answer(held.asked(method, given, dialect, context))
             found = told.result_or_fault()
         except Exception as error:
             fault = fault_of(error)
-            if context.protocol_version in versions.STATELESS:
+            if stateless:
                 fault = versions.stateless_fault(fault)
             raise MCPError(fault.code, fault.message, fault.data) from None
+        if versions.is_question(found):
+            from mcp_types import InputRequiredResult
+
+            return InputRequiredResult.model_validate(found, by_name=False)
         return result.model_validate(found, by_name=False) if result else found
 
     return handle
@@ -236,6 +243,8 @@ class McpRequest(Struct, frozen=True):
     def _own(self, memory: Memory) -> Memory:
         own = memory.for_session(self.session, main=self.main, group=self.group)
         own.bounded = own.for_agents = True
+        meta = self.given.get("_meta", {})
+        own.client = methods.client_of({"clientInfo": meta.get(versions.CLIENT_KEY)})
         for each in self.read:
             caller.mark_tainted(own, each)
         return own

@@ -130,9 +130,21 @@ def call_tool(params: Object, offered: Offered, recall: Recall) -> Object:
     try:
         memory = recall()
         memory.conversations.note()
+        if versions.can_ask(_meta(params)):
+            from commonplace.doors.mcp import asking
+
+            done = asking.called(tools[name], memory, given or {}, asking.reply_in(params))
+            if isinstance(done, asking.Question):
+                return done.as_result()
+            return _result(str(done), refused=False)
         return _result(str(tools[name].call(memory, given or {})), refused=False)
     except CommonplaceError as error:
         return _result(str(error), refused=True)
+
+
+def _meta(params: Object) -> Object:
+    meta = params.get("_meta")
+    return meta if isinstance(meta, dict) else {}
 
 
 def _result(text: str, *, refused: bool) -> Object:

@@ -23,6 +23,7 @@ from commonplace.doors.mcp.jsonrpc import Batch, Fault, Object, RpcMessage
 from commonplace.doors.session_id import group_of, new_session, session_of, taint_of
 
 if TYPE_CHECKING:
+    from commonplace.doors.mcp.questions import Questions
     from commonplace.memory import Memory
     from commonplace.tools.tool import Tool
 
@@ -33,6 +34,8 @@ PATIENCE = 2.0
 Job = Callable[[], None]
 OPEN = 4
 """How many sessions' memories stay open: Codex sends several threads through one server."""
+Ask = Callable[["PendingRequest", Object], None]
+"""Takes a call with the question that it needs answered."""
 Deliver = Callable[[Object | None], None]
 """Takes the answer to a message, or None when it gets none. Called once for each message."""
 
@@ -113,6 +116,7 @@ class Loop:
         self.environ = environ
         self.version = ""
         self.client = ""
+        self.capabilities: Object = {}
         self.gone = False
         self.stopping = False
         self._own_session = new_session("mcp")
@@ -120,6 +124,7 @@ class Loop:
         self._writing = threading.Lock()
         self._calls: dict[jsonrpc.Id, PendingRequest] = {}
         self._notice = notice
+        self._questions: Questions | None = None
         self._worker = MemoryThread(open_memory, first=self._warm_up)
 
     def run(self, stdin: BinaryIO) -> None:
@@ -185,7 +190,12 @@ class Loop:
     def _take_one(self, value: Any, deliver: Deliver, *, batched: bool = False) -> None:
         try:
             message = jsonrpc.message_of(value)
-            if message is None or message.id is None:
+            if message is None:
+                if self._questions:
+                    self._questions.hear(value)
+                deliver(None)
+                return
+            if message.id is None:
                 self._heed(message)
                 deliver(None)
                 return
@@ -195,12 +205,14 @@ class Loop:
         except Fault as fault:
             deliver(jsonrpc.failure(jsonrpc.id_of(value), fault))
 
-    def _heed(self, message: RpcMessage | None) -> None:
+    def _heed(self, message: RpcMessage) -> None:
         """Take a notification. Only a cancellation asks for something."""
-        if message is not None and message.method == "notifications/cancelled":
+        if message.method == "notifications/cancelled":
             call = self._calls.get(jsonrpc.id_of({"id": message.params.get("requestId")}))
             if call is not None:
                 call.cancelled = True
+                if self._questions:
+                    self._questions.withdraw(call.question)
 
     def _take_request(self, message: RpcMessage, deliver: Deliver) -> None:
         method, stateless = message.method, versions.is_stateless(message.method, message.meta)
@@ -232,6 +244,9 @@ class Loop:
         if message.method == "initialize":
             self.version = result["protocolVersion"]
             self.client = methods.client_of(message.params)
+            said = message.params.get("capabilities")
+            asks = self.version in versions.ELICITING
+            self.capabilities = said if asks and isinstance(said, dict) else {}
         return result
 
     def _with_memory(self, call: PendingRequest) -> None:
@@ -243,13 +258,36 @@ class Loop:
             method = methods.WITH_MEMORY[message.method]
             with self._pulse(call):
                 result = method(
-                    message.params, self.offered, lambda: self._memory(session, message.meta)
+                    self._params(call), self.offered, lambda: self._memory(session, message.meta)
                 )
-            return self._noticed(result) if message.method == "tools/call" else result
+            told = message.method == "tools/call" and not versions.is_question(result)
+            return self._noticed(result) if told else result
 
-        call.answer(work)
-        if self._calls.get(message.id) is call:
+        if call.answer(work, ask=self._ask) and self._calls.get(message.id) is call:
             del self._calls[message.id]
+
+    def _params(self, call: PendingRequest) -> Object:
+        """The params of a call; what the handshake and an answer said, as other eras put it."""
+        if call.stateless:
+            return call.message.params
+        meta = {**call.message.meta, versions.CAPABILITIES_KEY: self.capabilities}
+        return {**call.message.params, "_meta": meta, **call.reply}
+
+    def _ask(self, call: PendingRequest, result: Object) -> None:
+        """Send the question that a call needs answered, and make the call again then."""
+        from commonplace.doors.mcp.questions import Questions
+
+        self._questions = self._questions or Questions(self.send)
+        [(name, asked)] = result["inputRequests"].items()
+
+        def then(reply: Object) -> None:
+            call.reply = {"inputResponses": {name: reply}, "requestState": result["requestState"]}
+            self._worker.do(lambda: self._with_memory(call))
+
+        call.question = self._questions.next()
+        self._questions.ask(call.question, asked["params"], then, self._pulse(call))
+        if call.cancelled:  # Since it was looked at last.
+            self._questions.withdraw(call.question)
 
     def _noticed(self, result: Object) -> Object:
         """The first answer of a tool, followed by a notice for the person."""
@@ -264,7 +302,8 @@ class Loop:
         if session == self._own_session:
             hooked = caller.noted_session(memory.notes, self._above)
             memory = memory.for_session(hooked, main=memory.main) if hooked else memory
-        memory.client = self.client
+        said = meta.get(versions.CLIENT_KEY)
+        memory.client = self.client or methods.client_of({"clientInfo": said})
         caller.mark_tainted(memory, taint_of(meta))
         return memory
 
@@ -281,10 +320,11 @@ class Loop:
         if jsonrpc.id_of({"id": token}) is None:
             return nullcontext()
 
-        def beat(count: int) -> None:
+        def beat(_: int) -> None:
             if not call.cancelled:
-                said = f"Still at work after {count} s"
-                params = {"progressToken": token, "progress": count, "message": said}
+                call.beats += 1
+                said = f"Still at work after {call.beats} s"
+                params = {"progressToken": token, "progress": call.beats, "message": said}
                 self.send(jsonrpc.notification("notifications/progress", params))
 
         return Pulse(beat, seconds=PULSE_SECONDS)
@@ -293,18 +333,35 @@ class Loop:
 class PendingRequest:
     """A request, the era it is of, and where its answer goes."""
 
-    __slots__ = ("cancelled", "deliver", "message", "stateless")
+    __slots__ = (
+        *("beats", "cancelled", "deliver", "message"),
+        *("question", "reply", "stateless"),
+    )
 
     def __init__(self, message: RpcMessage, deliver: Deliver, *, stateless: bool) -> None:
         self.message = message
         self.deliver = deliver
         self.stateless = stateless
         self.cancelled = False
+        self.beats = 0
+        self.question: jsonrpc.Id = None
+        """The question that was sent for it last."""
+        self.reply: Object = {}
+        """What a call that is made again brings along: the answer to that question."""
 
-    def answer(self, work: Callable[[], Object]) -> None:
-        """Do the work and deliver what comes of it, unless the client has lost interest."""
+    def answer(self, work: Callable[[], Object], *, ask: Ask | None = None) -> bool:
+        """Do the work and deliver what comes of it, unless the client has lost interest.
+
+        What comes of it in an era with a handshake may be a question, which `ask` is given.
+        Returns whether something was delivered.
+        """
         answer = None if self.cancelled else self._answered(work)
+        result: Object = {} if self.cancelled or not answer else answer.get("result", {})
+        if ask and not self.stateless and versions.is_question(result):
+            ask(self, result)
+            return False
         self.deliver(None if self.cancelled else answer)
+        return True
 
     def _answered(self, work: Callable[[], Object]) -> Object:
         method, id = self.message.method, self.message.id

@@ -14,7 +14,14 @@ BATCHED = ("", "2024-11-05", "2025-03-26")
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+
+ELICITING = ("2025-06-18", "2025-11-25")
+"""Those with a handshake whose clients may be sent a question for their person."""
+ELICIT = "elicitation/create"
+INPUT_REQUIRED = "input_required"
+"""The kind of a result that is a question: the call is made again with the answer."""
 
 UNSUPPORTED_VERSION = -32022
 NO_RESOURCE = -32002
@@ -50,6 +57,18 @@ def is_stateless(method: str, meta: Object) -> bool:
         known = {"supported": list(STATELESS), "requested": version}
         raise Fault(UNSUPPORTED_VERSION, "Unsupported protocol version", known)
     return True
+
+
+def can_ask(meta: Object) -> bool:
+    """Whether the client that sent this shows its person a form; an empty capability means so."""
+    capabilities = meta.get(CAPABILITIES_KEY)
+    said = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
+    return isinstance(said, dict) and (not said or "form" in said)
+
+
+def is_question(result: Object) -> bool:
+    """Whether the result of a call is what the person is to be asked."""
+    return result.get("resultType") == INPUT_REQUIRED
 
 
 def stamped(method: str, result: Object) -> Object:

@@ -215,6 +215,7 @@ USAGE = {
     "compact": ["--dry-run", "--force", "--older-than"],
     "expand": ["id", "--restore"],
     "migrate": ["FROM", "TO"],
+    "upgrade": ["URL", "--distribute"],
     "fetch": ["OWNER/NAME", "--into", "--hub", "--revision"],
     "tool": ["name", "arguments"],
     "ipc": ["tool.invoke.NAME", "arguments"],

@@ -269,7 +269,7 @@ def test_who_could_read_the_messages_before_the_times_changed_still_can() -> Non
     reader = make_reader(database, "analyst")
     history.sql("SELECT 1", limit=1)
     with database.transaction():
-        for statement in times_of_messages(database.engine):
+        for statement in times_of_messages():
             database.rows(statement)
     for view in ("messages", "sessions"):
         asked = server.psql(reader.url, "-c", f"SELECT count(*) FROM {view}")

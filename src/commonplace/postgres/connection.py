@@ -25,8 +25,8 @@ try:
 except ModuleNotFoundError:
     raise MissingExtra("A memory in PostgreSQL", "postgres") from None
 
-from commonplace.postgres.pool import IN_TRANSACTION, Pool, PoolConnection, join, leave
-from commonplace.postgres.schema import migrate
+from commonplace.postgres.pool import Pool, PoolConnection, join, leave, said
+from commonplace.postgres.schema import Upgraded, left_over, migrate
 from commonplace.postgres.server import Engine, Interrupted, error_for, may_succeed_again, probe
 from commonplace.postgres.urls import DatabaseUrl
 
@@ -60,8 +60,12 @@ select table_name from information_schema.columns join information_schema.tables
 using (table_schema, table_name)
 where table_schema = %s and column_name = 'profile' and table_type = 'BASE TABLE'
 """
-SERVE = """
-select set_config('commonplace.profile', $1, false), set_config('lock_timeout', $2, false)
+# A connection from before there was a cluster tells its servers nothing. Whoever has one opens
+# another one at the next call.
+END_OTHERS = """
+select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and usename = current_user and pid <> pg_backend_pid()
+    and backend_type = 'client backend' and application_name not like 'citus%'
 """
 # Only pages with something to clear are looked at, whoever else has the table is not waited for.
 SWEEP = "vacuum (skip_locked)"
@@ -112,9 +116,35 @@ class Database:
             raise
         return database
 
+    @classmethod
+    def upgrade(
+        cls, place: DatabaseUrl, *, clock: Clock, seconds: float = 30.0, spread: bool = False
+    ) -> Upgraded:
+        """Take the steps that the tables lack, whoever's profiles are in them.
+
+        Where there are no tables there is nothing to upgrade.
+        """
+        pool = join(place.server, place.schema)
+        database = cls(place, pool, clock=clock, seconds=seconds)
+        try:
+            return database.again(lambda: database._upgraded(spread=spread))
+        finally:
+            leave(pool)
+
+    def _upgraded(self, *, spread: bool) -> Upgraded:
+        schema, where = self.place.schema, self.where
+        try:
+            with self._borrow() as connection, self._begun(connection):
+                taken = migrate(connection, schema=schema, where=where, create=False, spread=spread)
+                if spread and taken:
+                    connection.execute(END_OTHERS)
+                return Upgraded(taken, left_over(connection, probe(connection, where)))
+        except psycopg.Error as error:
+            raise self._cannot_connect(error) from None
+
     def _set_up(self, *, create: bool) -> None:
         try:
-            with self._borrow() as connection, self._settled(connection):
+            with self._borrow() as connection, self._begun(connection):
                 migrate(connection, schema=self.place.schema, where=self.where, create=create)
                 self.engine = probe(connection, self.where)
                 self.profile = self._find_profile(connection, create=create)
@@ -186,9 +216,9 @@ class Database:
         # Not `with self._borrow()`: around a short statement that costs as much as to send it.
         connection = self._take()
         try:
-            if not connection.pooled:
+            if not connection.told_each_time:
                 return self._execute(connection, statement, arguments)
-            with self._guarded(), self._settled(connection):
+            with self._guarded(), self._begun(connection):
                 return self._execute(connection, statement, arguments)
         finally:
             self._pool.give(connection)
@@ -293,8 +323,8 @@ class Database:
     def bare(self, *, undone: bool = False) -> Iterator[psycopg.Connection[Any]]:
         """A connection in a transaction whose errors are the server's own."""
         with self._borrow() as connection, connection.transaction(force_rollback=undone):
-            if connection.pooled:
-                self._settle(connection)
+            if connection.told_each_time:
+                self._tell(connection)
             yield connection
 
     def again(self, once: Callable[[], Result]) -> Result:
@@ -315,9 +345,7 @@ class Database:
             self._threads.connection = connection
             self._threads.mark = self._threads.error = None
             try:
-                connection.execute("begin")
-                if connection.pooled:
-                    self._settle(connection)
+                self._begin(connection)
                 yield
                 self._check_sound(connection)
                 self._commit(connection)
@@ -393,7 +421,7 @@ class Database:
         except psycopg.Error as error:
             raise self._cannot_connect(error) from None
         try:
-            if self.profile and not connection.pooled:
+            if self.profile and not connection.told_each_time:
                 self._set_profile(connection, self.profile)
         except BaseException as error:
             self._pool.give(connection)
@@ -401,31 +429,36 @@ class Database:
         return connection
 
     def _set_profile(self, connection: PoolConnection, profile: str) -> None:
-        if connection.pooled:
-            self._settle(connection, profile)
+        if connection.told_each_time:
+            self._tell(connection, profile)
         elif connection.serves != (wanted := (profile, self.seconds)):
-            connection.raw_cursor.execute(SERVE, (profile, self._lock_timeout))
+            connection.execute(said(self._own_settings(profile), "set"), prepare=False)
             connection.serves = wanted
 
-    @property
-    def _lock_timeout(self) -> str:
-        # None at all would be to wait for ever.
-        return f"{max(1, int(self.seconds * 1000))}ms"
+    def _own_settings(self, profile: str = "") -> dict[str, str]:
+        # No time at all would be to wait for ever.
+        wait = f"{max(1, int(self.seconds * 1000))}ms"
+        return {"commonplace.profile": profile or self.profile, "lock_timeout": wait}
 
     @contextmanager
-    def _settled(self, connection: PoolConnection) -> Iterator[None]:
-        """A transaction with our settings, where a pooler would not keep them."""
-        if not connection.pooled:
+    def _begun(self, connection: PoolConnection) -> Iterator[None]:
+        """A transaction that is told what our statements count on."""
+        self._begin(connection)
+        try:
             yield
-            return
-        with connection.transaction():
-            self._settle(connection)
-            yield
+            connection.execute("commit")
+        finally:
+            if not connection.closed:
+                connection.rollback()
 
-    def _settle(self, connection: PoolConnection, profile: str = "") -> None:
+    def _begin(self, connection: PoolConnection) -> None:
+        beginning = self._pool.beginning(connection, self._own_settings())
+        connection.execute(beginning, prepare=False)
+
+    def _tell(self, connection: PoolConnection, profile: str = "") -> None:
         """Set for one transaction what a connection of our own is set to once."""
-        named = {"commonplace.profile": profile or self.profile, "lock_timeout": self._lock_timeout}
-        connection.execute(self._pool.settings(named, is_local=IN_TRANSACTION))
+        told = self._pool.told(connection, self._own_settings(profile))
+        connection.execute(told, prepare=False)
 
     @property
     def is_pooled(self) -> bool:

@@ -88,7 +88,7 @@ PLACES = "p.documents, p.lines"
 STANDING_IN = """cross join lateral (
         select array_agg(p.document) as documents, array_agg(p.line) as lines
         from record v join place p on p.profile = v.profile and p.key = v.key
-        where v.profile = r.profile and v.id = r.id) p"""
+        where v.profile = %(profile)s and v.id = r.id) p"""
 OF_KEYS = f"""select {SHOWN}, r.key, {PLACES} from record r {STANDING_IN}
     where r.profile = %(profile)s and r.key = any(%(keys)s::bigint[])"""
 OF_ID = f"""select {SHOWN}, 0.0::float8, {PLACES} from record r {STANDING_IN}

@@ -37,12 +37,13 @@ on conflict (profile, name) do update set data = note.data || excluded.data
 returning length(data)
 """
 SHORTEN = "update note set data = %s where profile = %s and name = %s and data = %s"
-# By the clock of the server: those of the hosts may differ.
+# By the clock of the server: those of the hosts may differ. Whether it is over is reckoned from the
+# times alone: where a row is, another clock may go.
 TAKE = """
 insert into lease(profile, name, holder, until, said)
 values (%s, %s, %s, now() + make_interval(secs => %s), %s)
 on conflict (profile, name, holder) do update set until = excluded.until, said = excluded.said
-where lease.until < now() or lease.said = excluded.said
+where excluded.until - lease.until > make_interval(secs => %s) or lease.said = excluded.said
 returning said
 """
 KEEP = """
@@ -105,7 +106,7 @@ class PostgresNotes:
     def alone(self, name: str) -> Iterator[tuple[int, ...]]:
         row = (self._database.profile, name, NOBODY)
         me = self._database.new_uuid()
-        if not self._database.rows(TAKE, (*row, HELD_SECONDS, me)):
+        if not self._database.rows(TAKE, (*row, HELD_SECONDS, me, HELD_SECONDS)):
             raise Busy(name, 0)
         with renewed(lambda: self._database.rows(KEEP, (HELD_SECONDS, *row, me))):
             try:

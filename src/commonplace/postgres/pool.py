@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 
 from commonplace.model.errors import NoServer
-from commonplace.postgres.server import SETTINGS
+from commonplace.postgres.server import CLUSTER, SETTINGS
 
 SIZE = 10
 """Connections of one process to one server."""
@@ -28,7 +28,7 @@ IDLE_SECONDS = 60
 """How long the server lets a silent client keep a transaction, and with it a lock, open."""
 
 
-IN_TRANSACTION = sql.SQL("true")
+WHOSE = "select pg_backend_pid(), exists(select 1 from pg_extension where extname = 'citus')"
 
 
 class PoolConnection(psycopg.Connection[Any]):
@@ -36,6 +36,10 @@ class PoolConnection(psycopg.Connection[Any]):
 
     pooled = False
     """Whether a pooler gives each transaction a session of the server that others use as well."""
+    told_each_time = False
+    """Whether a transaction has to be told its settings: a pooler's session keeps none, and a
+    cluster passes none on to its servers but those of the transaction.
+    """
     serves: tuple[str, float] | None = None
     """The profile it is set to, and how many seconds it may wait for a lock."""
 
@@ -98,27 +102,51 @@ class Pool:
             fallback_application_name="commonplace",
         )
         # A pooler answers for a server process that it does not name: there nothing must stay set.
-        named = connection.info.backend_pid
-        told = self.settings({}, is_local=sql.SQL("pg_backend_pid() <> {}").format(named))
-        ((pid, *_),) = connection.execute(told).fetchall()
-        connection.pooled = pid != named
+        ((pid, has_citus),) = connection.execute(WHOSE).fetchall()
+        connection.pooled = pid != connection.info.backend_pid
+        connection.told_each_time = connection.pooled or has_citus
         if connection.pooled:
             connection.prepare_threshold = None
+        else:
+            connection.execute(said(self._settings, "set"), prepare=False)
         self.reached = True
         return connection
 
-    def settings(self, others: Mapping[str, str], *, is_local: sql.Composable) -> sql.Composed:
-        """The statement that sets what our statements count on, for a transaction or for long."""
-        wanted = {
+    @property
+    def _settings(self) -> dict[str, str]:
+        """What our statements count on, wherever they are sent."""
+        return {
+            **CLUSTER,
             "search_path": f"{self.schema}, public",
             "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
             "TimeZone": "UTC",
             **SETTINGS,
-            **others,
         }
-        each = sql.SQL("set_config({}, {}, {})")
-        said = [each.format(name, value, is_local) for name, value in wanted.items()]
-        return sql.SQL("select pg_backend_pid(), {}").format(sql.SQL(", ").join(said))
+
+    def beginning(self, connection: PoolConnection, others: Mapping[str, str]) -> str:
+        """What begins a transaction in which our statements and these settings count."""
+        return f"begin; {self.told(connection, others)}" if connection.told_each_time else "begin"
+
+    def told(self, connection: PoolConnection, others: Mapping[str, str]) -> str:
+        """One statement that makes these settings for the transaction, and what it has to be told.
+
+        As one block: of several statements in one message a cluster would repeat all for each.
+        """
+        ours = self._settings if connection.pooled else SETTINGS
+        return f"do $told$ begin {said({**ours, **others}, 'set local')} end $told$"
+
+
+def said(settings: Mapping[str, str], verb: str) -> str:
+    """Statements that make settings."""
+    each = (
+        f"{verb} {name} = {', '.join(_literal(part) for part in value.split(', '))};"
+        for name, value in settings.items()
+    )
+    return " ".join(each)
+
+
+def _literal(value: str) -> str:
+    return sql.Literal(value).as_string()
 
 
 _pools: dict[tuple[int, str, str], Pool] = {}

@@ -91,6 +91,8 @@ def _asked(database: Database, asked: _Question, asker: str, limit: int) -> Tabl
             connection.execute("set local standard_conforming_strings = on")
             connection.execute("set local timezone = 'UTC'")
             connection.execute(f"set local statement_timeout = {int(SQL_LIMITS.seconds * 1000)}")
+            # Elsewhere in a cluster nobody asks but the owner, for this role.
+            connection.execute("set local citus.propagate_set_commands = 'none'")
             connection.execute(f"set local role {_quoted(asker)}")
             # A cursor takes nothing but a question, and sent as binary it is one statement.
             connection.execute(f"declare asked no scroll cursor for {asked.text}", binary=True)
@@ -259,7 +261,7 @@ def revoke_reader(database: Database, name: str) -> str:
                 next_step="'commonplace history reader --list' shows those there are.",
             )
         connection.execute("delete from reader where role = %s", (role,))
-        for things in (f"schema {schema}", f"all tables in schema {schema}"):
+        for things in (f"schema {schema}", _views(database)):
             connection.execute(f"revoke all on {things} from {_quoted(role)}")
         connection.execute(f"drop role {_quoted(role)}")
 
@@ -299,9 +301,13 @@ def _is_there(connection: psycopg.Connection[Any], role: str) -> bool:
 def _let_read(connection: psycopg.Connection[Any], database: Database, role: str) -> None:
     """Let a role read the views."""
     schema = _quoted(database.place.schema)
-    shown = ", ".join(f"{schema}.{_quoted(view)}" for view in VIEW_NAMES)
     connection.execute(f"grant usage on schema {schema} to {_quoted(role)}")
-    connection.execute(f"grant select on {shown} to {_quoted(role)}")
+    connection.execute(f"grant select on {_views(database)} to {_quoted(role)}")
+
+
+def _views(database: Database) -> str:
+    schema = _quoted(database.place.schema)
+    return ", ".join(f"{schema}.{_quoted(view)}" for view in VIEW_NAMES)
 
 
 def _quoted(name: str) -> str:

@@ -2,30 +2,39 @@
 
 A step is taken once and never changed; new ones are added at the end. Every key begins with
 `profile`, which is made by a client and never changes. There are no triggers, sequences,
-notifications or advisory locks, so that the tables can be spread over many servers.
+notifications or advisory locks, so that the tables can be spread over many servers. That is a step
+too (`distribution`), which waits until the database has Citus.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 import psycopg
+from msgspec import Struct
 from psycopg import sql
 
 from commonplace.model.errors import DatabaseTrouble, NoSuchVault
+from commonplace.postgres.distribution import distribute, still_whole
 from commonplace.postgres.server import (
-    ASKED_FOR,
     GRAPHS,
+    OWN,
     Engine,
     add_vectors,
     graph_of_vectors,
     kept_apart,
-    known_everywhere,
+    no_cluster,
     probe,
     takes_no_writes,
 )
 
+ASKED_FOR = """profile = coalesce(
+    (select r.profile from reader r where r.role = current_user),
+    nullif(current_setting('commonplace.profile', true), '')::uuid)"""
+"""What is read through views: a role that is a reader of one profile sees that one, whatever it
+names. Rows of a view are seen with the rights of the view's owner.
+"""
 TRIES = 20
 MADE_AT_ONCE = (
     psycopg.errors.UniqueViolation,
@@ -36,13 +45,12 @@ MADE_AT_ONCE = (
 """What two hosts get that make the same thing at the same moment."""
 
 
-def documents_and_journal(engine: Engine) -> list[str]:
+def documents_and_journal() -> list[str]:
     """Documents in pieces, so that an append is one small insert; the journal beside them."""
     return [
         """create table profile_name(
             name text primary key, profile uuid not null
         )""",
-        *known_everywhere(engine, "profile_name"),
         """create table profile(
             profile uuid primary key,
             dialect text not null default '',
@@ -78,11 +86,11 @@ def documents_and_journal(engine: Engine) -> list[str]:
             holder uuid not null, until timestamptz not null, said text not null default '',
             primary key (profile, name, holder)
         )""",
-        *kept_apart(engine, "profile", "document", "piece", "entry", "version", "note", "lease"),
+        *kept_apart("profile", "document", "piece", "entry", "version", "note", "lease"),
     ]
 
 
-def entries_with_data(_: Engine) -> list[str]:
+def entries_with_data() -> list[str]:
     """Every process asks once for the entries that carry what written lines do not show."""
     return [
         """create index entry_data on entry(profile, position)
@@ -90,7 +98,7 @@ def entries_with_data(_: Engine) -> list[str]:
     ]
 
 
-def index_of_words(engine: Engine) -> list[str]:
+def index_of_words() -> list[str]:
     """Records, where they stand, and their words.
 
     A b-tree takes no value of more than 2,700 bytes, and a person may write anything anywhere:
@@ -128,7 +136,7 @@ def index_of_words(engine: Engine) -> list[str]:
             key bigint not null,
             primary key (profile, document, line)
         )""",
-        *kept_apart(engine, "level", "known", "record", "place", forced=False),
+        *kept_apart("level", "known", "record", "place", forced=False),
         "create unique index record_by_id on record(profile, id, digest)",
         "create index record_by_time on record(profile, left(timestamp, 40)) where lead",
         """create index record_by_session on record(profile, session, timestamp, key)
@@ -141,7 +149,7 @@ def index_of_words(engine: Engine) -> list[str]:
     ]
 
 
-def conversations(engine: Engine) -> list[str]:
+def conversations() -> list[str]:
     """What was said, with the words of it that are searched; and the views that agents may ask.
 
     `history` counts: how far the positions have come, how many messages and words there are.
@@ -167,9 +175,8 @@ def conversations(engine: Engine) -> list[str]:
         # Every lexeme begins with a tag of its profile: one column is enough to find by.
         "create index message_by_words on message using gin(words) with (fastupdate = off)",
         "create table reader(role name primary key, profile uuid not null)",
-        *known_everywhere(engine, "reader"),
-        *kept_apart(engine, "history"),
-        *kept_apart(engine, "message", forced=False, seen=ASKED_FOR),
+        *kept_apart("history"),
+        *kept_apart("message", forced=False, seen=ASKED_FOR),
         f"""create view messages with (security_barrier) as
             select id, session, agent, channel, role, content, time
             from message where {ASKED_FOR}""",
@@ -179,17 +186,16 @@ def conversations(engine: Engine) -> list[str]:
     ]
 
 
-def gateway_tokens(engine: Engine) -> list[str]:
+def gateway_tokens() -> list[str]:
     """Who may come in to a gateway, by the hash of a token: the gateways of a database share it."""
     return [
         """create table token(
             hash text primary key, pass text not null, made timestamptz not null default now()
-        )""",
-        *known_everywhere(engine, "token"),
+        )"""
     ]
 
 
-def times_of_messages(_: Engine) -> list[str]:
+def times_of_messages() -> list[str]:
     """Times that can be reckoned with in the views; who could read them before still can."""
     as_time = """case when {0} ~ '^\\d{{4}}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d'
         then {0}::timestamptz end"""
@@ -219,7 +225,7 @@ def times_of_messages(_: Engine) -> list[str]:
     ]
 
 
-def chains_and_duplicates(_: Engine) -> list[str]:
+def chains_and_duplicates() -> list[str]:
     """What a record says of its successor and of being told again, and a number of its words.
 
     The records are read anew from the documents.
@@ -236,7 +242,7 @@ def chains_and_duplicates(_: Engine) -> list[str]:
     ]
 
 
-def evidence(_: Engine) -> list[str]:
+def evidence() -> list[str]:
     """The user's message that a record rests on, and words of the agent's that find it."""
     return [
         """alter table record
@@ -246,12 +252,12 @@ def evidence(_: Engine) -> list[str]:
     ]
 
 
-def forms_of_words(_: Engine) -> list[str]:
+def forms_of_words() -> list[str]:
     """Records are read anew from the documents, with other forms of their words beside them."""
     return ["update level set mark = ''"]
 
 
-def moments_and_verdicts(_: Engine) -> list[str]:
+def moments_and_verdicts() -> list[str]:
     """When a record is told, what files it rests on, and what people and agents said of it."""
     names = ("when", "must", "pinned", "citations", "useful", "wrong")
     added = ", ".join(
@@ -260,18 +266,18 @@ def moments_and_verdicts(_: Engine) -> list[str]:
     return [f"alter table record {added}", "update level set mark = ''"]
 
 
-def proofs_of_commits(engine: Engine) -> list[str]:
+def proofs_of_commits() -> list[str]:
     """A row for each locked transaction: whoever lost the answer to a commit looks for it."""
     return [
         """create table committed(
             profile uuid not null, mark uuid not null, at timestamptz not null default now(),
             primary key (profile, mark)
         )""",
-        *kept_apart(engine, "committed"),
+        *kept_apart("committed"),
     ]
 
 
-def records_with_a_time(_: Engine) -> list[str]:
+def records_with_a_time() -> list[str]:
     """Records that say from when or until when they hold: few, and asked for by every search."""
     return [
         """create index record_with_a_time on record(profile)
@@ -279,7 +285,15 @@ def records_with_a_time(_: Engine) -> list[str]:
     ]
 
 
-STEPS: tuple[Callable[[Engine], list[str]], ...] = (
+def rows_of_a_named_profile() -> list[str]:
+    """Whoever reads messages past the views names the profile, as for all other tables.
+
+    A cluster asks no table of another server before it shows a row.
+    """
+    return [f"alter policy own on message using ({OWN})"]
+
+
+STEPS: tuple[Callable[[], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
     index_of_words,
@@ -292,10 +306,15 @@ STEPS: tuple[Callable[[Engine], list[str]], ...] = (
     moments_and_verdicts,
     proofs_of_commits,
     records_with_a_time,
+    rows_of_a_named_profile,
+    distribute,
 )
+"""A step that is in no database yet stands at the end."""
+DISTRIBUTED = 1 + STEPS.index(distribute)
+"""The step that waits for Citus, and is taken anew when a later one has made tables."""
 
 
-def index_of_vectors(engine: Engine) -> list[str]:
+def index_of_vectors() -> list[str]:
     """Vectors beside the records; taken when the database has got pgvector, however late."""
     return [
         """create table model(
@@ -308,54 +327,119 @@ def index_of_vectors(engine: Engine) -> list[str]:
             norm float8 not null, vector halfvec not null, graph int not null default 0,
             primary key (profile, model, key)
         )""",
-        *kept_apart(engine, "model", "embedding", forced=False),
+        *kept_apart("model", "embedding", forced=False),
         *(graph_of_vectors(dim) for dim in GRAPHS),
     ]
 
 
+class Upgraded(Struct, frozen=True):
+    """What became of the tables."""
+
+    taken: tuple[str, ...] = ()
+    """The steps that were taken now."""
+    left: tuple[str, ...] = ()
+    """What the database could have, with what to do about it."""
+
+
 def migrate(
-    connection: psycopg.Connection[Any], *, schema: str, where: str, create: bool = True
-) -> None:
+    connection: psycopg.Connection[Any],
+    *,
+    schema: str,
+    where: str,
+    create: bool = True,
+    spread: bool = False,
+) -> tuple[str, ...]:
     """Take the steps that this database has not taken yet, each host waiting for the other.
 
-    Where none was ever taken there is no memory, and only who may create one makes the tables.
+    Where none was ever taken there is no memory, and only who may create one makes the tables. They
+    are spread over a cluster as they are made; those that were there before, when that is asked
+    for. It is all one transaction: what fails leaves nothing behind.
     """
     found = _taken(connection)
-    if found > len(STEPS):
+    if max(found, default=0) > len(STEPS):
         raise DatabaseTrouble(
             where,
-            f"its tables have the shape {found}, and this commonplace knows up to {len(STEPS)}",
+            f"its tables have the shape {max(found)}, and this commonplace knows up to "
+            f"{len(STEPS)}",
             next_step="Update commonplace on this machine.",
         )
-    if found == len(STEPS) and _has_vectors(connection):
-        return
+    complete = not spread and not _missing(found)
+    if complete and _has_vectors(connection):
+        return ()
     engine = probe(connection, where)
-    if found == len(STEPS) and (engine.replica or not engine.vectors):
-        return
+    if complete and (engine.replica or not engine.vectors):
+        return ()
     if not found and not create:
         raise NoSuchVault(where)
     if engine.replica:
         raise takes_no_writes(where)
-    if not engine.vectors:
-        add_vectors(connection)
-    _make_schema(connection, schema)
-    engine = probe(connection, where)
+    if spread and not engine.citus:
+        raise no_cluster(where)
     with connection.transaction():
+        if not engine.vectors:
+            add_vectors(connection)
+        _make_schema(connection, schema)
         # Another host that takes the same steps waits here, and then finds them taken.
         connection.execute("lock table step in exclusive mode")
-        for number, step in enumerate(STEPS[_taken(connection) :], _taken(connection) + 1):
-            for statement in step(engine):
-                connection.execute(statement)
-            connection.execute("insert into step(number) values (%s)", (number,))
-        if engine.vectors and not _has_vectors(connection):
-            for statement in index_of_vectors(engine):
-                connection.execute(statement)
+        return _take(connection, probe(connection, where), spread=spread)
 
 
-def _taken(connection: psycopg.Connection[Any]) -> int:
+def _take(connection: psycopg.Connection[Any], engine: Engine, *, spread: bool) -> tuple[str, ...]:
+    """Take what is missing, and tell the names of these steps."""
+    found = _taken(connection)
+    done = []
+    for number in _missing(found):
+        _say(connection, STEPS[number - 1]())
+        _note(connection, number)
+        done.append(_name(STEPS[number - 1]))
+    if engine.vectors and not _has_vectors(connection):
+        _say(connection, index_of_vectors())
+        done.append(_name(index_of_vectors))
+    is_spread = DISTRIBUTED in found
+    if engine.citus and (spread or not found or (is_spread and done)) and still_whole(connection):
+        _say(connection, distribute())
+        _note(connection, DISTRIBUTED)
+        done.append(_name(distribute))
+    return tuple(done)
+
+
+def _say(connection: psycopg.Connection[Any], statements: Iterable[str]) -> None:
+    for statement in statements:
+        connection.execute(statement)
+
+
+def _note(connection: psycopg.Connection[Any], number: int) -> None:
+    said = "insert into step(number) values (%s) on conflict do nothing"
+    connection.execute(said, (number,))
+
+
+def _name(step: Callable[[], list[str]]) -> str:
+    return step.__name__.replace("_", " ")
+
+
+def _missing(taken: Container[int]) -> list[int]:
+    """The numbers of the steps to take, without the one that waits for a cluster."""
+    return [
+        number
+        for number in range(1, len(STEPS) + 1)
+        if number not in taken and number != DISTRIBUTED
+    ]
+
+
+def left_over(connection: psycopg.Connection[Any], engine: Engine) -> tuple[str, ...]:
+    """What the database could have, with what to do about it."""
+    whole = still_whole(connection) if engine.citus else []
+    spread = (
+        f"distribute: the database has Citus, and {len(whole)} tables are on one server still. "
+        "'commonplace upgrade URL --distribute' spreads them."
+    )
+    return tuple(each for each in (whole and spread, engine.without_vectors) if each)
+
+
+def _taken(connection: psycopg.Connection[Any]) -> set[int]:
     if connection.execute("select to_regclass('step')").fetchall() == [(None,)]:
-        return 0
-    return int(connection.execute("select coalesce(max(number), 0) from step").fetchall()[0][0])
+        return set()
+    return {number for (number,) in connection.execute("select number from step").fetchall()}
 
 
 def _has_vectors(connection: psycopg.Connection[Any]) -> bool:

@@ -1,7 +1,7 @@
 """What one PostgreSQL server has and the next has not, and what its errors mean.
 
-Plain PostgreSQL, Citus and managed servers run the same tables. What differs between them (vectors,
-distribution, row-level security) is decided in this file and nowhere else.
+Plain PostgreSQL, Citus and managed servers run the same tables and statements. What differs between
+them is told by `Engine`; how tables are spread over a cluster is in `distribution`.
 """
 
 from __future__ import annotations
@@ -32,17 +32,22 @@ SETTINGS = {
     # To compile a statement takes longer than any of ours.
     "jit": "off",
 }
-"""What is set for every connection, known to the server or not."""
+"""What is set for every connection, known to the server or not: for each server of a cluster."""
+CLUSTER = {
+    # From then on the servers of a cluster are told what a transaction is told.
+    "citus.propagate_set_commands": "local",
+    # Whatever concerns several servers at once (roles, tables) is done in one transaction.
+    "citus.multi_shard_modify_mode": "sequential",
+}
+"""What is set for every connection where clients connect; elsewhere than in a cluster it says
+nothing.
+"""
 OWN = "profile = nullif(current_setting('commonplace.profile', true), '')::uuid"
 """The rows that a connection may see: those of the profile it has named."""
-ASKED_FOR = """profile = coalesce(
-    (select r.profile from reader r where r.role = current_user),
-    nullif(current_setting('commonplace.profile', true), '')::uuid)"""
-"""The same for what is read through views: a role that is a reader of one profile sees that one,
-whatever it names. Rows of a view are seen with the rights of the view's owner.
-"""
 AGAIN = frozenset(("40001", "40P01", "57P01", "57P02", "57P03", "57P05", "25P03"))
 """Codes after which the same work may succeed: two got in each other's way, or a restart."""
+LOST_WORKER = ("failure on connection marked as essential", "connection to the remote node")
+"""How a cluster says, under no code of its own, that one of its servers went away."""
 
 
 class Engine(Struct, frozen=True):
@@ -98,17 +103,14 @@ def add_vectors(connection: psycopg.Connection[Any]) -> None:
         return
 
 
-def kept_apart(engine: Engine, *tables: str, forced: bool = True, seen: str = OWN) -> list[str]:
+def kept_apart(*tables: str, forced: bool = True, seen: str = OWN) -> list[str]:
     """Statements after which each profile's rows of these tables are its own.
 
-    The tables' key begins with `profile`: a cluster spreads them by it. What is not `forced` holds
-    for every role but the one that made the tables: PostgreSQL uses no index of words for rows that
-    it has to check first. `seen` is which of the rows may be read.
+    What is not `forced` holds for every role but the one that made the tables: PostgreSQL uses no
+    index of words for rows that it has to check first. `seen` is which of the rows may be read.
     """
     made = []
     for table in tables:
-        if engine.citus:
-            made.append(f"select create_distributed_table('{table}', 'profile')")
         made.append(f"alter table {table} enable row level security")
         if forced:
             made.append(f"alter table {table} force row level security")
@@ -122,11 +124,6 @@ def graph_of_vectors(dim: int) -> str:
         f"create index embedding_graph_{dim} on embedding "
         f"using hnsw ((vector::halfvec({dim})) halfvec_cosine_ops) where graph = {dim}"
     )
-
-
-def known_everywhere(engine: Engine, table: str) -> list[str]:
-    """Statements after which a small table that belongs to no profile is on every node."""
-    return [f"select create_reference_table('{table}')"] if engine.citus else []
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -143,6 +140,8 @@ class Interrupted(Exception):
 
 def may_succeed_again(error: psycopg.Error) -> bool:
     """Whether the connection broke, or the server gave up what it may not give up next time."""
+    if error.sqlstate == "XX000":
+        return any(said in str(error) for said in LOST_WORKER)
     if error.sqlstate:
         return error.sqlstate in AGAIN or error.sqlstate.startswith("08")
     return isinstance(error, psycopg.OperationalError)
@@ -172,6 +171,14 @@ def takes_no_writes(where: str) -> ReadOnly:
     return ReadOnly(
         where,
         next_step="The server takes no writes, as a replica does: name the primary in the URL.",
+    )
+
+
+def no_cluster(where: str) -> DatabaseTrouble:
+    return DatabaseTrouble(
+        where,
+        "the database has no Citus",
+        next_step="Say 'create extension citus' there and name its servers, then try again.",
     )
 
 

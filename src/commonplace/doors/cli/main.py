@@ -87,6 +87,7 @@ OTHERS = {
         "backup": "backup.backup",
         "restore-backup": "backup.restore_backup",
         "migrate": "vault.migrate",
+        "upgrade": "vault.upgrade",
         "rebuild": "vault.rebuild",
         "trust": "trust.trust_vault",
         "token": "serve.token",

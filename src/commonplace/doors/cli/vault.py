@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from commonplace.doors import which_vault
 from commonplace.doors.cli.main import complain, open_memory, show, vault_path
 from commonplace.doors.cli.terminal import paint, progress_bar
-from commonplace.model.errors import CommonplaceError, NotFound
+from commonplace.model.errors import BadValue, CommonplaceError, NotFound
 from commonplace.model.options import is_url
 from commonplace.tools.tool import Answer
 
@@ -84,6 +84,34 @@ def migrate(arguments: argparse.Namespace) -> int:
         f"{done.versions:,} kept texts; {done.messages:,} messages; {done.notes:,} notes.\n"
         "The source is as it was. Options stay with it: 'commonplace status --options' lists them."
     )
+    show(Answer(asdict(done), text), as_json=arguments.json)
+    return 0
+
+
+def upgrade_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", nargs="?", default="", metavar="URL", help="else the vault")
+    parser.add_argument(
+        "--distribute", action="store_true", help="spread the tables over the servers of Citus"
+    )
+
+
+def upgrade(arguments: argparse.Namespace) -> int:
+    """Bring the tables of a database to this version, and tell what was done and what is left.
+
+    Opening a memory does so as well. Only --distribute is never done without being asked for: it
+    copies the tables, all or none, and calls wait until it is done.
+    """
+    named = arguments.url or vault_path(arguments)
+    if not is_url(named):
+        raise BadValue("URL", f"{named} is a directory", next_step="Directories need no upgrade.")
+    from commonplace.model.clock import Clock
+    from commonplace.postgres.connection import Database
+    from commonplace.postgres.urls import parse_url
+
+    place = parse_url(named)
+    done = Database.upgrade(place, clock=Clock(), spread=arguments.distribute)
+    taken = [f"taken  {step}" for step in done.taken] or [f"{place.shown()} is up to date."]
+    text = "\n".join([*taken, *(f"left   {what}" for what in done.left)])
     show(Answer(asdict(done), text), as_json=arguments.json)
     return 0
 

@@ -144,7 +144,7 @@ def test_setup_writes_only_hooks_that_are_there() -> None:
             asked = main.parse(words, {})
             assert (asked.event, asked.client, asked.vault) == (event, client, "/v")
             assert asked.options == ("state_dir=/s p",)
-    assert {client for client, each in SET_UP.items() if each.events} == set(CLIENTS)
+    assert {name for name, each in SET_UP.items() if each.events or each.plugin} == set(CLIENTS)
     assert set(SET_UP["claude"].events.values()) == set(EVENTS)
     assert hook_groups("claude", launch)["Stop"]["hooks"][0]["command"].endswith("'state_dir=/s p'")
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import stat
 import subprocess
@@ -59,7 +60,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "codex": {"command": COMMAND, "args": ARGUMENTS, "startup_timeout_sec": 20},
     "gemini": {"command": COMMAND, "args": ARGUMENTS},
     "opencode": {"type": "local", "command": [COMMAND, *ARGUMENTS]},
-    "qwen": {"command": COMMAND, "args": ARGUMENTS},
+    "qwen": {"command": COMMAND, "args": ARGUMENTS, "alwaysLoadTools": True},
     "copilot": {"type": "stdio", "command": COMMAND, "args": ARGUMENTS, "tools": ["*"]},
     "cline": {"command": COMMAND, "args": ARGUMENTS},
     "cursor": {"type": "stdio", "command": COMMAND, "args": ARGUMENTS},
@@ -359,7 +360,7 @@ def test_a_project_has_files_of_its_own(home: Path) -> None:
         "claude": [".mcp.json", ".claude/settings.local.json"],
         "codex": [".codex/config.toml", ".codex/hooks.json"],
         "gemini": [".gemini/settings.json"],
-        "opencode": ["opencode.json"],
+        "opencode": ["opencode.json", ".opencode/plugins/commonplace.js"],
         "qwen": [".qwen/settings.json"],
         "copilot": [".mcp.json", ".github/hooks/commonplace.json"],
         "cursor": [".cursor/mcp.json"],
@@ -787,6 +788,18 @@ def test_copilot_gets_a_file_of_hooks_for_either_shell(home: Path) -> None:
             " '--client' 'copilot'",
             "timeoutSec": 10,
         }
+    ]
+
+
+@pytest.mark.parametrize("client", ["opencode", "cline"])
+def test_a_client_that_loads_scripts_gets_one_that_runs_the_hooks(client: str, home: Path) -> None:
+    command = "C:\\Program Files\\cp\\commonplace.exe"
+    _, change = planned(client, home, hooks=True, command=command, vault='/a "vault"').changes
+    called = re.search("^const WORDS = (.*)$", change.after or "", re.MULTILINE)
+    assert called
+    assert json.loads(called[1]) == [
+        *(command, "--vault", '/a "vault"'),
+        *("hook", "EVENT", "--client", client),
     ]
 
 

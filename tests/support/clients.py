@@ -19,9 +19,11 @@ PACKAGES = {
     "codex": "@openai/codex",
     "gemini": "@google/gemini-cli",
     "opencode": "opencode-ai",
-    "qwen": "@qwen-code/qwen-code",
+    # The same; it runs with the Node that comes last.
+    "qwen": "@qwen-code/qwen-code@0.24.4",
     "copilot": "@github/copilot",
     "cline": "cline",
+    "node": "node@22",
 }
 QUIET = {
     "DISABLE_AUTOUPDATER": "1",
@@ -33,9 +35,12 @@ QUIET = {
 }
 
 
+PATH = os.pathsep.join((str(ROOT / "node_modules/.bin"), os.environ["PATH"]))
+"""With the clients, and the Node that they need."""
+
+
 def installed(client: str) -> str | None:
-    path = os.pathsep.join((str(ROOT / "node_modules/.bin"), os.environ["PATH"]))
-    return shutil.which(client, path=path)
+    return shutil.which(client, path=PATH)
 
 
 def install_in_ci(client: str) -> None:

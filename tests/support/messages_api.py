@@ -101,7 +101,7 @@ class _Answers(BaseHTTPRequestHandler):
             return
         events = "".join(
             f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
-            for event in _events(request, blocks)
+            for event in stream(request, blocks)
         )
         self._send(events.encode(), "text/event-stream")
 
@@ -131,7 +131,8 @@ def _reason(blocks: list[Block]) -> str:
     return "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
 
 
-def _events(request: Mapping[str, Any], blocks: list[Block]) -> Iterator[dict[str, Any]]:
+def stream(request: Mapping[str, Any], blocks: list[Block]) -> Iterator[dict[str, Any]]:
+    """What a stream of an answer is made of."""
     yield {"type": "message_start", "message": _message(request)}
     for index, block in enumerate(blocks):
         is_tool = block["type"] == "tool_use"

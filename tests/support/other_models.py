@@ -1,6 +1,7 @@
 """Stand-ins on loopback for the models of other clients, for tests with the real ones.
 
-One server speaks the forms of Gemini, of OpenAI's chat completions and of its responses. It says
+One server speaks the forms of Gemini, of OpenAI's chat completions and of its responses, and
+Anthropic's of messages. It says
 what it was told to say, in order, and keeps every request that it was sent.
 """
 
@@ -12,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.support import messages_api
 
 Said = str | tuple[str, Mapping[str, Any]]
 """An answer in words, or a call of a tool: its name and arguments."""
@@ -44,18 +47,19 @@ class Models(ThreadingHTTPServer):
 
     def tools(self) -> set[str]:
         """The names of all tools that were ever offered."""
-        return {name for request in self.requests for name in _names(request.get("tools"))}
+        return {name for request in self.requests for name in names(request.get("tools"))}
 
 
-def _names(value: Any) -> Iterator[str]:
+def names(value: Any) -> Iterator[str]:
+    """The names of the tools that a request offers, in any of the forms."""
     if isinstance(value, list):
         for each in value:
-            yield from _names(each)
+            yield from names(each)
     elif isinstance(value, Mapping):
         if isinstance(value.get("name"), str):
             yield value["name"]
         for key in ("function", "functionDeclarations", "tools"):
-            yield from _names(value.get(key))
+            yield from names(value.get(key))
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -83,6 +87,10 @@ class _Answers(BaseHTTPRequestHandler):
                 self._stream(_chat(said), end="data: [DONE]\n\n")
             else:
                 self._send(json.dumps(_whole_chat(said)).encode(), "application/json")
+        elif path.endswith("/v1/messages"):
+            self._stream(_messages(request, self.server.answer(request)))
+        elif path.endswith("/count_tokens"):
+            self._send(b'{"input_tokens": 1000}', "application/json")
         elif path.endswith("/responses"):
             self._stream(_responses(self.server.answer(request)))
         else:
@@ -104,6 +112,11 @@ class _Answers(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+
+def _messages(request: Mapping[str, Any], said: Said) -> list[Event]:
+    blocks = messages_api.text(said) if isinstance(said, str) else messages_api.tool(*said)
+    return [(event["type"], event) for event in messages_api.stream(request, blocks)]
 
 
 def _gemini(said: Said) -> list[Event]:

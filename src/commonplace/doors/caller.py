@@ -76,6 +76,8 @@ SHELL_MARKS = {
     "copilot": "COPILOT_AGENT_SESSION_ID",
 }
 """Variables that clients set for the commands of their agents, and not for hooks."""
+SHELL_LESS = ("opencode", "cline")
+"""Clients in which a script of ours runs the hooks: no shell stands between."""
 HARNESS = "_harness"
 """How Claude Code's ends for hooks, which have it too."""
 
@@ -223,6 +225,8 @@ def is_from_shell(client: str, environ: Mapping[str, str] = os.environ) -> bool:
     """
     mark = SHELL_MARKS.get(client, "")
     above = list(processes.ancestors())
+    if client in SHELL_LESS:
+        return len(above) > 1 and _client(above[-1]) == PROGRAMS[client]
     if above and _is_marked(mark, processes.environment(above[-1].pid)):
         return False
     below = (processes.environment(process.pid) for process in above[:-1])

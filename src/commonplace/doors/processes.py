@@ -85,6 +85,8 @@ KEEPERS = frozenset(
     ]
 )
 """Programs that start others of any kind, of many runs."""
+SANDBOX = "plugin-sandbox-bootstrap"
+"""The script in which Cline runs plugins: it belongs to the process above."""
 DEEPEST = 64
 MOST_WORDS = 8
 
@@ -109,6 +111,11 @@ class Process(Struct, frozen=True):
     def key(self) -> str:
         return f"{os.uname().nodename}:{self.pid}:{self.started}"
 
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether it runs the plugins of a client."""
+        return any(SANDBOX in word for word in self.words)
+
 
 Find = Callable[[int], Process | None]
 
@@ -123,7 +130,7 @@ def run_of(find: Find, pid: int) -> str:
             outermost = process.key
             if process.at_terminal:
                 return outermost
-        elif process.name not in SHELLS | WRAPPERS:
+        elif process.name not in SHELLS | WRAPPERS and not process.is_sandbox:
             return process.key
     return outermost
 

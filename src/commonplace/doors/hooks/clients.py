@@ -38,9 +38,9 @@ MAY_NOT_START = ("qwen",)
 """Clients that announce no session's start when they are run with one prompt."""
 ANNOUNCE_ALWAYS = ("gemini",)
 """Clients that announce a compaction on every turn, whether there will be one or not."""
-SAY_WHEN_COMPACTED = ("claude", "codex", "qwen")
+SAY_WHEN_COMPACTED = ("claude", "codex", "qwen", "opencode")
 """Clients that announce the end of a compaction too, or the start of what comes after it."""
-SWEPT_BY = ("claude", "codex", "qwen", "gemini", "copilot")
+SWEPT_BY = ("claude", "codex", "qwen", "gemini", "copilot", "opencode")
 """Clients whose agent goes on when it is asked to as it stops."""
 
 

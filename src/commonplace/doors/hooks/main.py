@@ -20,7 +20,7 @@ from commonplace.model.errors import BadValue, CommonplaceError, NoSuchVault, Re
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
-CLIENTS = ("claude", "codex", "gemini", "qwen", "copilot")
+CLIENTS = ("claude", "codex", "gemini", "qwen", "copilot", "opencode", "cline")
 EVENTS = (
     "session-start",
     "prompt-submit",

@@ -18,6 +18,7 @@ SHELLS = frozenset(
         "execcommand",
         "localshell",
         "powershell",
+        "runcommands",
         "runshellcommand",
         "monitor",
         "writestdin",
@@ -30,6 +31,7 @@ WRITERS = frozenset(
         "write",
         "writefile",
         "edit",
+        "editor",
         "multiedit",
         "notebookedit",
         "replace",
@@ -44,12 +46,17 @@ READS_NOTHING = frozenset(
         "write",
         "writefile",
         "create",
+        "askquestion",
         "askuser",
         "askuserquestion",
         "requestuserinput",
         "enterplanmode",
         "exitplanmode",
+        "planenter",
+        "planexit",
+        "question",
         "reportintent",
+        "submitandexit",
         "taskcreate",
         "tasklist",
         "taskupdate",
@@ -68,10 +75,13 @@ TELLING = (
     "uri",
     "query",
     "file_path",
+    "filePath",
     "absolute_path",
     "notebook_path",
     "path",
+    "files",
     "command",
+    "commands",
     "cmd",
     "pattern",
     "prompt",
@@ -79,7 +89,7 @@ TELLING = (
     "server",
 )
 """Arguments that say best what was read, the best first."""
-FILES = ("file_path", "absolute_path", "path")
+FILES = ("file_path", "filePath", "absolute_path", "path", "files")
 IN_BACKGROUND = ("run_in_background", "is_background")
 
 
@@ -130,8 +140,13 @@ def _is_servers(tool: ToolUse) -> bool:
 def _said(tool: ToolUse, key: str) -> str:
     value = tool.given.get(key)
     if isinstance(value, list):
-        value = " ".join(str(word) for word in value)
+        value = " ".join(map(_word, value))
     return value if isinstance(value, str) else ""
+
+
+def _word(value: object) -> str:
+    """One of several: Cline names files as objects with a path."""
+    return str(value.get("path", value) if isinstance(value, dict) else value)
 
 
 def _plain(name: str) -> str:

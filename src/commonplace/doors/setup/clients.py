@@ -141,6 +141,8 @@ class Client:
     events: Mapping[str, str] = field(default_factory=dict)
     """What the client calls them, and what they are to us."""
     hooks_file: Callable[[Where], Path] | None = None
+    plugin: Callable[[Where], Path] | None = None
+    """A script of ours that the client loads, where that is how it tells of its events."""
     note: str = ""
     hooks_note: str = ""
 
@@ -210,6 +212,17 @@ def _opencode_file(where: Where) -> Path:
     return other if other.is_file() else below / "opencode.json"
 
 
+def _opencode_plugin(where: Where) -> Path:
+    """Beside the person's settings, and in a directory of its own in a project."""
+    below = where.chosen(".opencode", _opencode_file(where).parent)
+    return below / "plugins" / f"{NAME}.js"
+
+
+def _qwen_entry(launch: Launch) -> dict[str, Any]:
+    """Without it the tools are only names until the agent looks one up."""
+    return _plain(launch, alwaysLoadTools=True)
+
+
 def _qwen_file(where: Where) -> Path:
     return where.chosen(".qwen", where.directory("QWEN_HOME", ".qwen")) / "settings.json"
 
@@ -226,12 +239,16 @@ def _copilot_hooks_file(where: Where) -> Path:
     return where.chosen(".github", _copilot_directory(where)) / "hooks" / f"{NAME}.json"
 
 
+def _cline_directory(where: Where) -> Path:
+    return where.directory("CLINE_DIR", ".cline")
+
+
 def _cline_file(where: Where) -> Path:
     if where.project:
         raise BadValue(
             "--project", "Cline has no servers of a project", next_step="Leave it out: all have it."
         )
-    data = where.directory("CLINE_DATA_DIR", str(where.directory("CLINE_DIR", ".cline") / "data"))
+    data = where.directory("CLINE_DATA_DIR", str(_cline_directory(where) / "data"))
     default = data / "settings" / "cline_mcp_settings.json"
     return where.directory("CLINE_MCP_SETTINGS_PATH", str(default))
 
@@ -295,11 +312,12 @@ CLIENTS = {
         # It adds the schema to a file that has none, which would then not be as we left it.
         Shape(Kind.JSON, "mcp", RELAXED, OPENCODE),
         program="opencode",
+        plugin=_opencode_plugin,
     ),
     "qwen": Client(
         "Qwen Code",
         _qwen_file,
-        _plain,
+        _qwen_entry,
         _servers(COMMENTED),
         program="qwen",
         events=ALIKE,
@@ -322,7 +340,14 @@ CLIENTS = {
         },
         hooks_file=_copilot_hooks_file,
     ),
-    "cline": Client("Cline", _cline_file, _plain, _servers(STRICT), program="cline"),
+    "cline": Client(
+        "Cline",
+        _cline_file,
+        _plain,
+        _servers(STRICT),
+        program="cline",
+        plugin=lambda where: _cline_directory(where) / "plugins" / f"{NAME}.js",
+    ),
     "cursor": Client(
         "Cursor",
         _cursor_file,
@@ -385,6 +410,9 @@ def targets(name: str, launch: Launch, where: Where, *, hooks: bool) -> tuple[Ta
     client = CLIENTS[name]
     path, entry = client.file(where), client.entry(launch)
     groups = hook_groups(name, launch) if hooks else {}
+    if hooks and client.plugin:
+        script = _whole(client.plugin(where), plugin_script(name, launch), HOOKS_ABOUT)
+        return Target(path, client.shape, entry, about=SERVER), script
     if not groups or client.hooks_file is None:
         about = SERVER + (f"; {HOOKS_ABOUT}" if groups else "")
         return (Target(path, client.shape, entry, groups, about=about),)
@@ -401,6 +429,20 @@ def _hooks_target(name: str, launch: Launch, where: Where, groups: Mapping[str, 
     file = CLIENTS[name].hooks_file
     assert file is not None
     return Target(file(where), hooks_shape(name), hooks=groups, about=HOOKS_ABOUT)
+
+
+def plugin_script(name: str, launch: Launch) -> str:
+    """The script of a client that loads scripts: it runs the hooks."""
+    about = f"""\
+// Commonplace: {HOOKS_ABOUT}.
+// `commonplace setup {name}` wrote this file and `commonplace unsetup {name}` takes it away again.
+// It runs `commonplace hook session-start --client {name}` and the like.
+"""
+    called = f"const WORDS = {json.dumps(launch.hook_words('EVENT', name))}\n"
+    scripts = Path(__file__).with_name("plugins")
+    parts = [(scripts / f"{part}.js").read_text(encoding="utf-8") for part in ("asking", name)]
+    imports, _, rest = parts[0].partition("\n\n")
+    return "\n".join([about + imports + "\n", called + "\n" + rest, parts[1]])
 
 
 def shape(name: str, kind: Kind) -> Shape:

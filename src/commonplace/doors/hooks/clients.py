@@ -45,7 +45,7 @@ SWEPT_BY = ("claude", "codex", "qwen", "gemini", "copilot", "opencode")
 
 
 class ToolUse(Struct, frozen=True):
-    """One call of a tool, with its name and arguments but not its result."""
+    """One call of a tool."""
 
     name: str
     given: Mapping[str, Any] = field(default_factory=dict)
@@ -56,6 +56,12 @@ class ToolUse(Struct, frozen=True):
     directory: str = ""
     aside: bool = False
     """Whether a subagent calls it."""
+    response: Any = None
+    """What it gave, after it has run."""
+    error: str = ""
+    """Why it failed, where the client tells failures apart."""
+    stopped: bool = False
+    """Whether the person stopped it."""
 
 
 class HookCall(Struct, frozen=True):
@@ -160,6 +166,9 @@ def _tool(spelt: Mapping[str, Any]) -> ToolUse | None:
         server=_text(context.get("server_name")) if isinstance(context, dict) else "",
         directory=_text(spelt.get("cwd")),
         aside=bool(_text(spelt.get("agentid"))),
+        response=spelt.get("toolresponse") or spelt.get("toolresult"),
+        error=_text(spelt.get("error")),
+        stopped=spelt.get("isinterrupt") is True,
     )
 
 

@@ -166,7 +166,36 @@ def post_tool(memory: Memory, call: HookCall) -> str:
     if reading.writes(tool):
         key = (memory.session, tool.id or reading.name_of(tool))
         _end_brackets(memory, lambda each: (each.session, each.call) == key and not each.goes_on)
+    if reading.is_shell(tool) and memory.options.learning_schedule:
+        _tried(lambda: _note_command(memory, call.client, tool))
     return ""
+
+
+def _note_command(memory: Memory, client: str, tool: ToolUse) -> None:
+    """Keep how a command ended, so that what helps after a failure can be learned."""
+    # Most commands succeed where nothing failed before: what it takes to read one stays out.
+    if client == "claude" and not (tool.error or _may_wait(memory)):
+        return
+    from commonplace.doors.hooks import commands
+    from commonplace.storage.command_log import CommandLog, Ran
+    from commonplace.trust.admission import without_secrets
+
+    if tool.aside or reading.goes_on(tool) or not (ended := commands.ended(client, tool)):
+        return
+    try:
+        command = without_secrets(ended.command, memory.options)
+    except SecretFound:
+        return
+    ran = Ran(memory.session, memory.clock.stamp(), command, ended.failure)
+    CommandLog(memory.notes).note(ran)
+
+
+def _may_wait(memory: Memory) -> bool:
+    """Whether the log of commands tells of this session."""
+    from commonplace.storage.command_log import NAME
+
+    log = memory.notes.read(NAME) or b""
+    return memory.session.encode() in log
 
 
 def _end_brackets(memory: Memory, ended: Callable[[Bracket], bool]) -> None:

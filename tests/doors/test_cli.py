@@ -1145,6 +1145,16 @@ def test_review_asks_of_each_in_turn_where_none_is_named(
     assert "Nothing waits" in on_terminal("review", "--approve").out
 
 
+def test_one_key_in_review_says_that_what_waits_is_useful_or_wrong(
+    run: Run, waiting: str, worded: tuple[str, str]
+) -> None:
+    shown = on_terminal("review", "--approve", typed="u\nw\n")
+    assert "u approves what is useful, w rejects what is wrong" in shown.out
+    assert f"Approved {waiting}." in shown.out
+    assert f"Rejected {worded[1]}." in shown.out
+    assert len(run("show", waiting, "--json").data["useful"]) == 1
+
+
 @pytest.mark.parametrize("decision", ["--approve", "--reject"])
 def test_review_says_what_waits_where_none_is_named_and_nobody_can_be_asked(
     run: Run, waiting: str, worded: tuple[str, str], decision: str

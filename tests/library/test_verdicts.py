@@ -135,7 +135,8 @@ def test_the_activity_tells_verdicts_and_pins_with_the_memorys_text(owner: Memor
     pinned, useful = owner.activity(limit=2).changes
     assert [pinned.entry.op, useful.entry.op] == [Op.PIN, Op.USEFUL]
     assert [piece.after for piece in useful.pieces] == ["Never push on Fridays"]
-    assert [each.entry.op for each in owner.activity(deed=Deed.JUDGED).changes] == [Op.USEFUL]
+    judged = owner.activity(deed=Deed.JUDGED).changes
+    assert [each.entry.op for each in judged] == [Op.PIN, Op.USEFUL]
 
 
 def test_a_tool_notes_verdicts_without_storing_and_asks_for_the_correction(owner: Memory) -> None:

@@ -247,7 +247,8 @@ def _revised(
     record = replace(record, kind=new.kind, tags=new.tags)
     if new.text == record.text:
         return record
-    return replace(record, text=new.text, origin=new.origin, evidence=(), found_by=())
+    own = replace(record, text=new.text, origin=new.origin, evidence=(), found_by=())
+    return replace(own, useful=(), wrong=())
 
 
 def trim(memory: Memory) -> tuple[str, ...]:

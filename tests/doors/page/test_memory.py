@@ -401,3 +401,43 @@ def test_a_memory_is_typed_on_a_phone(phone: Any, world: Served) -> None:
     phone.locator("dialog").get_by_role("button", name="Remember").click()
     told(phone, "Remembered")
     card(phone, "The phone is on the shelf").wait_for()
+
+
+def test_a_memory_is_pinned_from_its_menu_and_found_by_the_filter(page: Any, world: Served) -> None:
+    with opened(world) as memory:
+        key = memory.store("Ring the bell twice", kind="instruction").id
+    go(page, world, "memory?words=bell+twice")
+    choose(page, "Pin", "Ring the bell")
+    told(page, "Pinned: agents are told it before all others.")
+    card(page, "Ring the bell").locator(".pinned").wait_for()
+    go(page, world, "memory?pinned=1")
+    page.locator(".lead", has_text=", 1 match").wait_for()
+    assert page.locator(".card").count() == 1
+    choose(page, "Take the pin off", "Ring the bell")
+    page.get_by_text("Nothing matches").wait_for()
+    page.locator("#said").get_by_role("button", name="Undo").click()
+    card(page, "Ring the bell").wait_for()
+    with opened(world) as memory:
+        assert memory.get(key).record.pinned
+        memory.unpin(key)
+
+
+def test_a_memory_is_called_useful_or_wrong_on_its_page(page: Any, world: Served) -> None:
+    with opened(world) as memory:
+        key = memory.store("The cellar key hangs left", kind="fact").id
+    go(page, world, f"memory/{key}")
+    page.get_by_role("button", name="Useful").click()
+    page.locator(".verdicts", has_text="useful once").wait_for()
+    page.get_by_role("button", name="Wrong").click()
+    told(page, "What is so instead?")
+    box = page.get_by_label("Text", exact=True)
+    box.wait_for()
+    with opened(world) as memory:
+        record = memory.get(key).record
+        assert (record.useful, len(record.wrong)) == ((), 1)
+    box.fill("The cellar key hangs right")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("The cellar key hangs right").first.wait_for()
+    with opened(world) as memory:
+        # What was said was said of other words.
+        assert memory.get(key).record.wrong == ()

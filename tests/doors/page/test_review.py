@@ -105,3 +105,13 @@ def test_a_memory_that_was_decided_on_elsewhere_leaves_by_itself(page: Any, worl
         [record] = memory.review()
         memory.reject(record.id)
     page.get_by_text("Nothing waits").wait_for()
+
+
+def test_one_key_approves_what_is_useful(page: Any, world: Served) -> None:
+    pages.hold(world.vault, "Always greet in verse")
+    review(page, world)
+    held(page, "Always greet in verse").focus()
+    page.keyboard.press("u")
+    page.get_by_text("Nothing waits").wait_for()
+    with Memory.open(world.vault, origin="owner") as memory:
+        assert len(memory.search("greet in verse")[0].record.useful) == 1

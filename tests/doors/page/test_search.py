@@ -120,3 +120,14 @@ def test_a_search_that_failed_does_not_look_like_one_that_found_nothing(
     go(page, world, "search?words=tea")
     page.get_by_text("Not so.").wait_for()
     assert "Nothing was found" not in page.locator("main").inner_text()
+
+
+def test_a_hit_is_called_wrong_and_corrected_there(page: Any, world: Served) -> None:
+    with Memory.open(world.vault, origin="owner") as memory:
+        key = memory.store("The kiln fires at nine hundred degrees", kind="fact").id
+    go(page, world, "search?words=kiln+fires+degrees")
+    hit = page.locator(".card", has_text="The kiln fires").first
+    hit.get_by_role("button", name="Wrong").click()
+    page.get_by_label("Text", exact=True).wait_for()
+    with Memory.open(world.vault, origin="owner") as memory:
+        assert len(memory.get(key).record.wrong) == 1

@@ -13,7 +13,7 @@ from commonplace.doors.caller import agent_above, require_person
 from commonplace.doors.cli import pages
 from commonplace.doors.cli.everyday import listed_as, note_listed
 from commonplace.doors.cli.main import complain, is_for_eyes, open_memory, show
-from commonplace.doors.cli.terminal import agrees, answer_to, at_terminal
+from commonplace.doors.cli.terminal import agrees, answer_to, ask, at_terminal
 from commonplace.doors.which_vault import vault_here
 from commonplace.library import accounts
 from commonplace.library.approvals import ASKED
@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from commonplace.storage.sessions import Session
 
 PAST = {"approve": "Approved", "reject": "Rejected"}
+USEFUL = "useful"
+KEYS = {"y": "approve", "yes": "approve", "u": USEFUL, "w": "reject"}
+"""What a person may answer about each that waits in turn; anything else lets it wait."""
 
 
 def trust_vault_arguments(parser: argparse.ArgumentParser) -> None:
@@ -263,6 +266,9 @@ def _decide(memory: Memory, arguments: argparse.Namespace) -> int:
         complain([f"{', '.join(left)}: approve questions one by one, with their answers."])
     if in_turn and waiting:
         _check_can_ask(waiting, arguments)
+        if arguments.approve:
+            keys = "y approves, u approves what is useful, w rejects what is wrong."
+            print(keys, file=_aside(arguments))
     asked = [[record] for record in waiting] if in_turn else [waiting]
     data = [each for some in asked for each in _decided(memory, some, arguments, in_turn=in_turn)]
     only = data[0] if len(data) == 1 and arguments.id else data
@@ -283,6 +289,15 @@ def _check_can_ask(waiting: Sequence[Record], arguments: argparse.Namespace) -> 
         )
 
 
+def _said_of(waiting: Sequence[Record], arguments: argparse.Namespace, *, in_turn: bool) -> str:
+    """What the person says: what was asked, one of `KEYS` where each is asked about, or nothing."""
+    deed = _deed(arguments)
+    question = f"{deed.title()} {_these(waiting)}?"
+    if in_turn and deed == "approve":
+        return KEYS.get(ask(f"{question} [y/N] "), "")
+    return deed if _agreed(question, arguments) else ""
+
+
 def _decided(
     memory: Memory, waiting: Sequence[Record], arguments: argparse.Namespace, *, in_turn: bool
 ) -> list[dict[str, object]]:
@@ -290,8 +305,9 @@ def _decided(
     rests, reasons = memory.accounts(waiting), memory.review_reasons()
     for each in waiting:
         print(_told_record(each, rests[each.id], reasons.get(each.id, "")), file=_aside(arguments))
-    deed = _deed(arguments)
-    if waiting and not _agreed(f"{deed.title()} {_these(waiting)}?", arguments):
+    said = _said_of(waiting, arguments, in_turn=in_turn) if waiting else _deed(arguments)
+    deed = "approve" if said == USEFUL else said
+    if not said:
         if not in_turn:
             raise Conflict(
                 "Nothing was decided.", next_step="Repeat it when you have looked, or say --yes."
@@ -302,6 +318,8 @@ def _decided(
     if not answer and deed == "approve" and len(waiting) == 1 and _is_asked(arguments):
         answer = _answer(memory, waiting[0])
     decided = memory.decide(deed, [each.id for each in waiting], shown=waiting, answer=answer)
+    if said == USEFUL:
+        memory.judge(USEFUL, *(record.id for record in decided))
     for record in decided:
         print(f"{PAST[deed]} {record.id}.", file=_aside(arguments))
     return [

@@ -43,6 +43,33 @@ export async function changeMemories(ids, given, said) {
   toast(change === null ? "They were so already." : said, undoable(change));
 }
 
+export async function pin(record) {
+  try {
+    const { change } = await post("/records/pin", { ids: [record.id], pinned: !record.pinned });
+    toast(record.pinned ? "No longer pinned." : "Pinned: agents are told it before all others.", undoable(change));
+  } catch (error) { toastWrong(error); }
+}
+
+const SAID = { useful: "Noted: it helped.", wrong: "Noted as wrong. What is so instead?" };
+// Says that a memory helped, or is wrong; what is wrong opens in the box to correct it.
+export async function judge(record, verdict, edit) {
+  try {
+    const { change } = await post("/records/verdict", { ids: [record.id], verdict });
+    if (change === null) toast("You said so before.");
+    else toast(SAID[verdict], undoable(change));
+    if (verdict === "wrong") edit?.();
+  } catch (error) { toastWrong(error); }
+}
+
+const MOST_SAID = 5;
+const times = (many) => (many >= MOST_SAID ? `${many} times or more` : many === 1 ? "once" : `${many} times`);
+// “useful 3 times, wrong once”; a line keeps the newest five of each.
+export const verdictsOf = (record) => ["useful", "wrong"].filter((each) => record[each]?.length).map((each) => `${each} ${times(record[each].length)}`).join(", ");
+
+// Two small buttons, and what was said so far.
+export const Verdicts = ({ record, edit }) => html`<div class="verdicts" role="group" aria-label="Did it help?"><${Button} small look="quiet" icon="check" title="It helped" onClick=${() => judge(record, "useful")}>Useful</${Button}>
+  <${Button} small look="quiet" icon="cross" title="It is wrong" onClick=${() => judge(record, "wrong", edit)}>Wrong</${Button}>${verdictsOf(record) && html`<span class="muted small">${verdictsOf(record)}</span>`}</div>`;
+
 export async function bringBack(ids) {
   try {
     const { change } = await post("/trash/restore", { ids });
@@ -137,6 +164,7 @@ export function menuOf(record, { edit, opened = false, onGone } = {}) {
     !opened && { label: "Open", icon: "right", run: () => go(memoryAddress(record.id)) },
     edit && { label: "Edit", icon: "edit", run: edit },
     !isReplaced(record) && { label: "Replace…", icon: "replace", run: () => replace(record) },
+    { label: record.pinned ? "Take the pin off" : "Pin", icon: "pin", run: () => pin(record) },
     { label: "Copy the text", icon: "copy", run: () => copyText(record.text) },
     place && { label: "Show in its document", icon: "documents", run: () => go(documentAddress(place.document, place.line)) },
     { label: "Remove", icon: "trash", run: then(() => removeMemories([record.id])) },
@@ -159,7 +187,7 @@ export function MemoryCard({ record, choosing = false, chosen = false, onChoose,
       ${!editing && html`<${Menu} label="More about this memory" items=${menuOf(record, { edit: onEdit && (() => onEdit(record.id)) })} />`}</div></${Card}>`;
 }
 
-export const AboutIt = ({ record, onFilter, kind = true }) => html`<${Meta}>${kind && html`<${Kind} kind=${record.kind} />`}
+export const AboutIt = ({ record, onFilter, kind = true }) => html`<${Meta}>${record.pinned && html`<span class="pinned"><${Icon} name="pin" size=${14} />pinned</span>`}${kind && html`<${Kind} kind=${record.kind} />`}
   <${Link} to=${memoryAddress(record.id)} class="quiet-link"><span class="hidden">Open this memory of </span><${When} at=${record.timestamp} />${!record.timestamp && "Open"}</${Link}>
   ${record.origin !== "owner" && html`<${Who} by=${record} icon=${false} />`}<${Trust} record=${record} />
   ${draftOf(`memory:${record.id}`) && html`<${Badge} look="warn">edited, not saved</${Badge}>`}${isReplaced(record) && html`<${Badge}>replaced</${Badge}>`}${record.sensitivity === "secret" && html`<${Badge} look="warn">secret</${Badge}>`}

@@ -2,7 +2,7 @@
 
 import { useData } from "/assets/data.js";
 import { Account } from "/assets/account.js";
-import { EditMemory, isReplaced, menuOf, peopleOf, plainTags, projectsOf, removeMemories, takeBack } from "/assets/memories.js";
+import { EditMemory, isReplaced, menuOf, peopleOf, plainTags, projectsOf, removeMemories, takeBack, Verdicts, verdictsOf } from "/assets/memories.js";
 import { documentAddress, go, Link, memoryAddress, setQuery, useQuery } from "/assets/router.js";
 import { Diff, Markdown } from "/assets/text.js";
 import { post, put } from "/assets/api.js";
@@ -36,12 +36,12 @@ function Whole({ record, refresh }) {
   return html`<${Page} class="one" title="A memory" heading=${html`<${Title} record=${record} />`} actions=${actions}>
     ${isReplaced(record) && html`<${Replaced} record=${record} />`}
     <div class="columns"><div class="stack">
-      ${editing ? html`<${EditMemory} record=${record} onDone=${() => { edit(false); refresh(); }} />` : html`<article class="paper"><${Markdown} text=${record.text} /></article>`}
+      ${editing ? html`<${EditMemory} record=${record} onDone=${() => { edit(false); refresh(); }} />` : html`<article class="paper"><${Markdown} text=${record.text} /></article><${Verdicts} record=${record} edit=${() => edit(true)} />`}
       <${Chain} record=${record} /><${Versions} record=${record} /></div>
       <div class="stack"><${Facts} record=${record} /><${Grounds} record=${record} /></div></div></${Page}>`;
 }
 
-const Title = ({ record }) => html`<span class="one-title"><span class="dot" style=${{ background: toned(tone(record.kind)) }} aria-hidden="true"></span>${upper(record.kind)}</span>`;
+const Title = ({ record }) => html`<span class="one-title"><span class="dot" style=${{ background: toned(tone(record.kind)) }} aria-hidden="true"></span>${upper(record.kind)}${record.pinned && html` <${Badge} look="accent">pinned</${Badge}>`}</span>`;
 
 function Replaced({ record }) {
   const newer = record.chain.filter((each) => record.superseded_by.includes(each.id));
@@ -65,6 +65,8 @@ function Facts({ record }) {
     ${people.length > 0 && html`<${Fact} name=${people.length > 1 ? "People" : "Person"}>${links(people, "person")}</${Fact}>`}
     <${Fact} name="Stands in">${record.places.length ? html`<ul>${record.places.map(({ document, line }) => html`<li><${Link} to=${documentAddress(document, line)}>${document}, line ${number(line)}</${Link}></li>`)}</ul>` : "No document"}</${Fact}>
     <${Again} seen=${record.seen || []} />
+    ${verdictsOf(record) && html`<${Fact} name="Said of it">${upper(verdictsOf(record))}</${Fact}>`}
+    ${record.pinned && html`<${Fact} name="Pinned"><${When} at=${record.pinned} exact /></${Fact}>`}
     ${record.valid_from && html`<${Fact} name="Holds from">${record.valid_from.slice(0, 10)}</${Fact}>`}${record.valid_to && html`<${Fact} name="Holds until">${record.valid_to.slice(0, 10)}</${Fact}>`}
     ${SENSITIVITY[record.sensitivity] && html`<${Fact} name="Who may see it">${SENSITIVITY[record.sensitivity]}</${Fact}>`}
     ${record.confidence !== undefined && record.confidence < 1 && html`<${Fact} name="How sure it is">${Math.round(record.confidence * 100)} of 100</${Fact}>`}
@@ -95,7 +97,7 @@ function Chain({ record }) {
 
 const DEEDS = {
   add: "Remembered", replace: "Changed", edited: "Changed in an editor", strike: "Removed", undo: "Taken back", redo: "Made again", restore: "Brought back",
-  "put-back": "Put back", approve: "Approved", trim: "Moved out of the main document", compact: "Summed up", refresh: "Said again", mark: "Marked as replaced", seen: "First seen in a document",
+  "put-back": "Put back", approve: "Approved", trim: "Moved out of the main document", compact: "Summed up", refresh: "Said again", mark: "Marked as replaced", useful: "Called useful", wrong: "Called wrong", pin: "Pinned", unpin: "Pin taken off", seen: "First seen in a document",
 };
 const told = ({ record }) => (record ? `${record.kind}\n${(record.tags || []).join(", ")}\n${record.text}` : "");
 

@@ -13,15 +13,15 @@ import { clock, count, dayOf, number, upper } from "/assets/words.js";
 export const sheet = "/assets/places/activity.css";
 
 const PEOPLE = [["", "Everyone"], ["you", "You"], ["agent", "Agents"], ["editor", "Editors"], ["commonplace", "Commonplace"], ["import", "Imports"]];
-const DEEDS = [["", "All changes"], ["remembered", "Remembered"], ["changed", "Changed"], ["removed", "Removed"], ["taken-back", "Taken back or restored"], ["decided", "Review"], ["upkeep", "Upkeep"]];
+const DEEDS = [["", "All changes"], ["remembered", "Remembered"], ["changed", "Changed"], ["removed", "Removed"], ["taken-back", "Taken back or restored"], ["judged", "Pinned or judged"], ["decided", "Review"], ["upkeep", "Upkeep"]];
 const PAGE = 50, FIRST = 3;
 
 const VERBS = {
   init: "set up the vault", add: "remembered", refresh: "remembered again", replace: "changed", edited: "changed", mended: "repaired", strike: "removed",
   forget: "forgot for good", undo: "took back", redo: "made again", restore: "restored", "put-back": "put back what a save had overwritten", hold: "asked to remember",
-  approve: "approved", reject: "rejected", trim: "moved the oldest to the archive", compact: "summed up old memories", mark: "noted what was replaced", tidy: "tidied", follow: "brought the copy in line", seen: "was here before",
+  approve: "approved", reject: "rejected", trim: "moved the oldest to the archive", compact: "summed up old memories", mark: "noted what was replaced", useful: "called useful", wrong: "called wrong", pin: "pinned", unpin: "took the pin off", tidy: "tidied", follow: "brought the copy in line", seen: "was here before",
 };
-const ICONS = { remembered: "add", changed: "edit", removed: "trash", "taken-back": "undo", decided: "review", upkeep: "upkeep" };
+const ICONS = { remembered: "add", changed: "edit", removed: "trash", "taken-back": "undo", judged: "pin", decided: "review", upkeep: "upkeep" };
 const SUBJECTS = { you: "You", editor: "An editor", commonplace: "Commonplace", import: "An import" };
 const subject = (change) => SUBJECTS[change.who] || change.client || (change.origin === "web" ? "An agent that read the web" : "The agent");
 
@@ -106,6 +106,7 @@ function Piece({ piece, leads }) {
   const { before, after, id, moved_from: moved } = piece;
   const link = leads && id && after && html`<${Link} class="open" to=${memoryAddress(id)} aria-label="Open this memory" title="Open this memory"><${Icon} name="right" size=${16} /></${Link}>`;
   if (moved) return html`<div class="piece"><${Told} text=${after} /><p class="muted small">moved from <span dir="auto">${moved}</span> to <span dir="auto">${piece.document}</span></p></div>`;
+  if (before && before === after) return html`<div class="piece"><${Told} text=${after} />${link}</div>`;
   if (before && after) return html`<div class="piece"><${Reworded} before=${before} after=${after} />${link}</div>`;
   if (before) return html`<div class="piece gone"><p class="reworded" dir="auto"><del><span class="hidden">Removed: </span>${before}</del></p></div>`;
   return html`<div class="piece"><${Told} text=${after} />${link}</div>`;

@@ -15,7 +15,7 @@ const PAGE = 50, IN_A_SECTION = 6, SHOWN = 12;
 const SORTS = [["newest", "Newest first"], ["oldest", "Oldest first"], ["longest", "Longest first"], ["repeated", "Said again most often"]];
 const VIEWS = [["kinds", "By kind"], ["list", "List"]];
 const LISTS = ["kind", "tag", "person", "project", "by"];
-const SINGLE = ["words", "since", "until", "replaced"];
+const SINGLE = ["words", "since", "until", "pinned", "replaced"];
 
 export default function Memory({ rest }) {
   return rest[0] ? html`<${OneMemory} key=${rest[0]} id=${rest[0]} />` : html`<${All} />`;
@@ -27,7 +27,7 @@ const listOf = (text) => text.split(",").filter(Boolean);
 function filtersOf(query) {
   return {
     words: query.words, kinds: listOf(query.kind), tags: listOf(query.tag), people: listOf(query.person), projects: listOf(query.project),
-    origins: listOf(query.by), since: query.since, until: query.until, superseded: query.replaced === "1",
+    origins: listOf(query.by), since: query.since, until: query.until, pinned: query.pinned === "1", superseded: query.replaced === "1",
   };
 }
 const toggled = (query, name, value) => {
@@ -79,12 +79,13 @@ function Bar({ query, setOpen }) {
 
 // What is filtered by now, each with a cross.
 function Active({ query }) {
-  if (![...LISTS, "since", "until", "replaced"].some((name) => query[name])) return null;
+  if (![...LISTS, "since", "until", "pinned", "replaced"].some((name) => query[name])) return null;
   const names = { by: (value) => who({ origin: value }), person: (value) => `@${value}`, tag: (value) => `#${value}` };
   return html`<div class="chips active" role="group" aria-label="Active filters">
     ${LISTS.flatMap((name) => listOf(query[name]).map((value) => html`<${Chip} key=${name + value} on remove title="Take this filter off" onClick=${() => toggle(query, name, value)}>${names[name]?.(value) ?? value}</${Chip}>`))}
     ${query.since && html`<${Chip} on remove onClick=${() => setQuery({ since: "", page: "" })}>since ${day(`${query.since}T12:00:00`)}</${Chip}>`}
     ${query.until && html`<${Chip} on remove onClick=${() => setQuery({ until: "", page: "" })}>until ${day(`${query.until}T12:00:00`)}</${Chip}>`}
+    ${query.pinned && html`<${Chip} on remove onClick=${() => setQuery({ pinned: "", page: "" })}>pinned</${Chip}>`}
     ${query.replaced && html`<${Chip} on remove onClick=${() => setQuery({ replaced: "", page: "" })}>with replaced ones</${Chip}>`}
     <button type="button" class="linkish small" onClick=${clear}>Clear all</button></div>`;
 }
@@ -96,6 +97,7 @@ function Rail({ query, counts }) {
   return html`<${Facet} title="Kind" name="kind" query=${query} values=${kinds} dotted /><${Facet} title="Tags" name="tag" query=${query} values=${tags} />
     <${Facet} title="Projects" name="project" query=${query} values=${projects} /><${Facet} title="People" name="person" query=${query} values=${people} />
     <${Facet} title="Remembered by" name="by" query=${query} values=${origins} say=${(origin) => who({ origin })} /><${Time} query=${query} />
+    <${Check} label="Only pinned ones" checked=${query.pinned === "1"} onChange=${(on) => setQuery({ pinned: on ? "1" : "", page: "" })} />
     <${Check} label="Replaced ones too" checked=${query.replaced === "1"} onChange=${(on) => setQuery({ replaced: on ? "1" : "", page: "" })} />`;
 }
 

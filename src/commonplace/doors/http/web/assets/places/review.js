@@ -27,7 +27,7 @@ function Waiting({ waiting, refresh }) {
   const ready = there.filter((each) => each.learned !== "asked");
   const set = (id, on) => choose((was) => { const next = new Set(was); if (on) next.add(id); else next.delete(id); return next; });
   const all = waiting.length === chosen.size && there.length > 0;
-  const [decide, { busy }] = useAction(async (decision, records, answer) => {
+  const [decide, { busy }] = useAction(async (decision, records, answer, useful) => {
     if (decision === "reject" && !(await sure(records))) return;
     try {
       if (answer) {
@@ -36,6 +36,7 @@ function Waiting({ waiting, refresh }) {
         return await refresh();
       }
       const done = await post("/review", { decision, ids: records.map(({ id }) => id), etags: records.map(({ etag }) => etag) });
+      if (useful) await post("/records/verdict", { ids: done.decided.map(({ id }) => id), verdict: "useful" });
       choose((was) => new Set([...was].filter((id) => !records.some((each) => each.id === id))));
       if (decision === "approve") toast(said("Approved", records), { action: { label: "Undo", run: () => takeBack(done.positions) } });
       else toast(said("Rejected", records));
@@ -46,8 +47,8 @@ function Waiting({ waiting, refresh }) {
       <${Check} label=${there.length ? `${count(there.length, "chosen", "chosen")}` : `${memories(waiting.length)} wait${waiting.length === 1 ? "s" : ""}. Choose all`} checked=${all} onChange=${(on) => choose(on ? new Set(waiting.map(({ id }) => id)) : new Set())} />
       ${there.length > 0 && html`<div class="actions">${ready.length > 0 && html`<${Button} look="primary" icon="check" busy=${busy} onClick=${() => decide("approve", ready)}>${`Approve ${ready.length}`}</${Button}>`}
         <${Button} icon="cross" busy=${busy} onClick=${() => decide("reject", there)}>${`Reject ${there.length}`}</${Button}></div>`}
-      <p class="muted small keys"><kbd>j</kbd> <kbd>k</kbd> next, previous · <kbd>a</kbd> approve · <kbd>x</kbd> reject · <kbd>c</kbd> choose</p></div>
-    <${Cards} label="What waits">${waiting.map((each) => html`<${Held} key=${each.id} record=${each} busy=${busy} chosen=${chosen.has(each.id)} choose=${(on) => set(each.id, on)} decide=${(decision, answer) => decide(decision, [each], answer)} />`)}</${Cards}>`;
+      <p class="muted small keys"><kbd>j</kbd> <kbd>k</kbd> next, previous · <kbd>a</kbd> approve · <kbd>u</kbd> approve, it is useful · <kbd>x</kbd> or <kbd>w</kbd> reject · <kbd>c</kbd> choose</p></div>
+    <${Cards} label="What waits">${waiting.map((each) => html`<${Held} key=${each.id} record=${each} busy=${busy} chosen=${chosen.has(each.id)} choose=${(on) => set(each.id, on)} decide=${(decision, answer, useful) => decide(decision, [each], answer, useful)} />`)}</${Cards}>`;
 }
 
 const said = (verb, records) => (records.length === 1 ? `${verb}: “${records[0].text}”` : `${verb} ${memories(records.length)}.`);
@@ -67,11 +68,11 @@ function Held({ record, chosen, choose, decide, busy }) {
   const { account = {} } = record;
   const [answer, setAnswer] = useState("");
   const isQuestion = record.learned === "asked";
-  const approve = () => (isQuestion ? answer.trim() && decide("approve", answer.trim()) : decide("approve"));
+  const approve = (useful = false) => (isQuestion ? answer.trim() && decide("approve", answer.trim()) : decide("approve", "", useful));
   const pressed = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || busy) return;
     if (event.target.matches?.("textarea")) return;
-    const does = { a: approve, x: () => decide("reject"), c: () => choose(!chosen) }[event.key];
+    const does = { a: () => approve(), u: () => approve(true), x: () => decide("reject"), w: () => decide("reject"), c: () => choose(!chosen) }[event.key];
     if (!does) return;
     event.preventDefault();
     event.stopPropagation();
@@ -94,7 +95,7 @@ function Held({ record, chosen, choose, decide, busy }) {
         ${account.state && html`<dt>Meanwhile</dt><dd>${meanwhile(account)}</dd>`}
       </dl>
       ${isQuestion && html`<${TextBox} label="Its answer" value=${answer} onInput=${setAnswer} rows="2" />`}
-      <div class="actions"><${Button} icon="check" busy=${busy} disabled=${isQuestion && !answer.trim()} onClick=${approve}>${isQuestion ? "Keep with this answer" : "Approve"}</${Button}><${Button} look="quiet" icon="cross" busy=${busy} onClick=${() => decide("reject")}>Reject</${Button}></div>
+      <div class="actions"><${Button} icon="check" busy=${busy} disabled=${isQuestion && !answer.trim()} onClick=${() => approve()}>${isQuestion ? "Keep with this answer" : "Approve"}</${Button}><${Button} look="quiet" icon="cross" busy=${busy} onClick=${() => decide("reject")}>Reject</${Button}></div>
     </div>
   </${Card}>`;
 }

@@ -1,7 +1,7 @@
 // Search: as one types, with why each was found; the numbers are behind a click.
 
 import { useData, useSettled } from "/assets/data.js";
-import { AboutIt, EditMemory, isKept, menuOf } from "/assets/memories.js";
+import { AboutIt, EditMemory, isKept, menuOf, Verdicts } from "/assets/memories.js";
 import { documentAddress, go, Link, memoryAddress, setQuery, useQuery } from "/assets/router.js";
 import { isLong, Markdown, wholeWords } from "/assets/text.js";
 import { Badge, Banner, Bar, Button, Card, Cards, Check, Empty, Input, Loaded, Menu, Meta, More, Page, Select, Tabs, When } from "/assets/ui.js";
@@ -81,7 +81,7 @@ function Hit({ hit }) {
   const keys = (event) => { if (event.key === "Enter" && event.target === event.currentTarget) { event.preventDefault(); go(to); } };
   return html`<${Card} id=${hit.id} faded=${hit.weak} onKeyDown=${keys}><div class="card-head"><div>
     ${editing ? html`<${EditMemory} record=${hit} onDone=${() => edit(false)} />` : html`<${Text} hit=${hit} />
-      ${isSaid ? html`<${Said} hit=${hit} to=${to} />` : hit.passage ? html`<${Meta}><${Link} to=${to}>${place?.document}, line ${number(place?.line || 0)}</${Link}></${Meta}>` : html`<${AboutIt} record=${hit} />`}<${Why} hit=${hit} />`}</div>
+      ${isSaid ? html`<${Said} hit=${hit} to=${to} />` : hit.passage ? html`<${Meta}><${Link} to=${to}>${place?.document}, line ${number(place?.line || 0)}</${Link}></${Meta}>` : html`<${AboutIt} record=${hit} />`}<${Why} hit=${hit} />${kept && html`<${Verdicts} record=${hit} edit=${() => edit(true)} />`}`}</div>
     <div class="hit-side"><${Strength} hit=${hit} />${kept && !editing && html`<${Menu} label="More about this memory" items=${menuOf(hit, { edit: () => edit(true) })} />`}</div></div></${Card}>`;
 }
 

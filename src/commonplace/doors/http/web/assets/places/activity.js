@@ -19,7 +19,7 @@ const PAGE = 50, FIRST = 3;
 const VERBS = {
   init: "set up the vault", add: "remembered", refresh: "remembered again", replace: "changed", edited: "changed", mended: "repaired", strike: "removed",
   forget: "forgot for good", undo: "took back", redo: "made again", restore: "restored", "put-back": "put back what a save had overwritten", hold: "asked to remember",
-  approve: "approved", reject: "rejected", trim: "moved the oldest to the archive", compact: "summed up old memories", mark: "noted what was replaced", useful: "called useful", wrong: "called wrong", pin: "pinned", unpin: "took the pin off", tidy: "tidied", follow: "brought the copy in line", seen: "was here before",
+  approve: "approved", reject: "rejected", trim: "moved the oldest to the archive", compact: "summed up old memories", mark: "noted what was replaced", useful: "said it helped", wrong: "said it is wrong", pin: "pinned", unpin: "took the pin off", tidy: "tidied", follow: "brought the copy in line", seen: "was here before",
 };
 const ICONS = { remembered: "add", changed: "edit", removed: "trash", "taken-back": "undo", judged: "pin", decided: "review", upkeep: "upkeep" };
 const SUBJECTS = { you: "You", editor: "An editor", commonplace: "Commonplace", import: "An import" };

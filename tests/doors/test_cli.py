@@ -161,6 +161,7 @@ USAGE = {
     "recent": [],
     "tags": [],
     "export": ["file", "--jsonl"],
+    "rules": ["file", "--dry-run"],
     "help": ["command", "--all"],
     "store": ["text", "--kind", "--tags", "--supersedes", "--username"],
     "search": [

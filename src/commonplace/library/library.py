@@ -238,6 +238,11 @@ class Library:
         """The records that fit, as the index has them now: the best match or the newest first."""
         return self.index.search(query)
 
+    def rules(self) -> list[Record]:
+        """The records that are told at moments of their own, as the index has them now."""
+        wanted = Query(at_moments=True, include_passages=False, limit=1 << 30)
+        return [hit.record for hit in self.index.search(wanted)]
+
     def count(self, query: Query) -> int:
         """How many records fit, whatever the query's limit."""
         return self.index.count(query)

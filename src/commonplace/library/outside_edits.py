@@ -410,7 +410,10 @@ def _whose(author: Author) -> dict[str, str]:
 
 def _says_the_same(record: Record, other: Record | None) -> bool:
     """Whether a line only stands elsewhere now."""
-    said = ("text", "kind", "tags", "supersedes", "sensitivity", "valid_from", "valid_to")
+    said = (
+        *("text", "kind", "tags", "supersedes", "sensitivity", "valid_from", "valid_to"),
+        *("when", "must"),
+    )
     return other is not None and all(getattr(record, n) == getattr(other, n) for n in said)
 
 

@@ -105,7 +105,15 @@ def in_users_words(record: Record, evidence: Evidence) -> Record:
         origin=Origin.AGENT,
         evidence=(evidence.message, evidence.time),
         found_by=search_words(record.text, evidence.sentence),
+        when=_typed_moments(record.when, typed) if record.when else (),
     )
+
+
+def _typed_moments(when: Sequence[str], typed: str) -> tuple[str, ...]:
+    """The moments that the user named: at any other the sentence would be kept back."""
+    from commonplace.model.moments import moments
+
+    return tuple(str(it) for it in moments(when) if f" {bare(it.literal)} " in typed)
 
 
 def _id_like(name: str) -> str:

@@ -27,7 +27,8 @@ Texts = dict[str, tuple[bytes | None, bytes | None]]
 def mark_of(record: Record) -> str:
     """The mark of what a person may change of a record."""
     days = (record.valid_from, record.valid_to)
-    said = (record.kind, record.text, *days, *record.tags)
+    rule = (*record.when, record.must)
+    said = (record.kind, record.text, *days, *record.tags, *rule)
     return digest("\0".join(said).encode("utf-8", "replace"))
 
 

@@ -440,7 +440,7 @@ def _told(record: Record) -> tuple[str, ...]:
     """What two records must have in common to say the same."""
     words = same_words(record.text)
     span = (record.valid_from, record.valid_to)
-    return record.kind, record.username, words, record.sensitivity, *span
+    return record.kind, record.username, words, record.sensitivity, *span, *record.when
 
 
 def _told_twice(records: Sequence[Record]) -> dict[str, Record]:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from commonplace.library.revising import Revised
     from commonplace.library.rewriting import Rewording
     from commonplace.library.undo import Redone, Restored
+    from commonplace.markdown.rule_lists import ListedRule
     from commonplace.memory import activity as _activity
     from commonplace.memory import counting as _counting
     from commonplace.memory import documents as _documents
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from commonplace.memory import past as _past
     from commonplace.memory import prompt as _prompt
     from commonplace.memory import review as _review
+    from commonplace.memory import rules as _rules
     from commonplace.memory import session as _session
     from commonplace.memory import settings as _settings
     from commonplace.memory import status
@@ -77,8 +79,10 @@ if TYPE_CHECKING:
     from commonplace.memory.counting import Counts
     from commonplace.memory.documents import Document
     from commonplace.memory.finding import Gathered
+    from commonplace.memory.rules import ToldRules
     from commonplace.memory.storing import Remembered
     from commonplace.memory.telling import AtStart
+    from commonplace.model.moments import ToolCall
     from commonplace.search.engine import Miss
     from commonplace.trust import admission
     from commonplace.upkeep import forget as forgetting
@@ -99,6 +103,7 @@ else:
     _counting = Lazy("memory.counting")
     _prompt = Lazy("memory.prompt")
     _telling = Lazy("memory.telling")
+    _rules = Lazy("memory.rules")
     _documents = Lazy("memory.documents")
     _activity = Lazy("memory.activity")
     _past = Lazy("memory.past")
@@ -319,10 +324,11 @@ class Memory:
         """Store one memory. When this returns it is safe.
 
         Further arguments: tags, supersedes, username, channel, group, confidence, sensitivity,
-        `valid_from` and `valid_to` (stamps, days, or words such as 2w), and `quote`: the user's own
-        words that it rests on. In a session that has read untrusted text a rule is stored in the
-        user's words, and this wording waits for a person. Of what is remembered already, the record
-        that is there is returned; `remember` tells which it was.
+        `valid_from` and `valid_to` (stamps, days, or words such as 2w), `when`: the moments at
+        which a rule is told (`model.moments`), `must`: whether it denies the first such call, and
+        `quote`: the user's own words that it rests on. In a session that has read untrusted text a
+        rule is stored in the user's words, and this wording waits for a person. Of what is
+        remembered already, the record that is there is returned; `remember` tells which it was.
         """
         return self.remember(text, kind=kind, **rest).record
 
@@ -483,17 +489,31 @@ class Memory:
         text: str,
         kind: str,
         tags: Sequence[str],
+        when: Sequence[str] | None = None,
+        must: bool | None = None,
         mark: str = "",
         valid_from: str = "",
         valid_to: str = "",
     ) -> Revised:
         """Change a memory where it stands; it keeps its id. It can be undone.
 
+        `when` are its moments and `must` is whether it denies a call: None leaves them as they are.
+
         `mark` is that of the record which it was made from (`revising.mark_of`): one that was
         changed since is not written over. An empty day stays as it is; `never` takes it away.
         """
-        days = {"valid_from": valid_from, "valid_to": valid_to}
-        return _storing.revise(self, record_id, text=text, kind=kind, tags=tags, mark=mark, **days)
+        return _storing.revise(
+            self,
+            record_id,
+            text=text,
+            kind=kind,
+            tags=tags,
+            when=when,
+            must=must,
+            mark=mark,
+            valid_from=valid_from,
+            valid_to=valid_to,
+        )
 
     def revise_all(
         self,
@@ -644,6 +664,45 @@ class Memory:
     def known(self, *, aside: str = "") -> frozenset[str]:
         """The ids of the records that this session was told and still has in its context."""
         return _telling.known(self, aside=aside)
+
+    def rules(self) -> list[Record]:
+        """The rules that are told at their moments, the newest first."""
+        return _rules.with_moments(self)
+
+    def rules_told(self) -> dict[str, tuple[int, int]]:
+        """How often each rule was told at its moment, and how often it denied a call."""
+        return _rules.times_told(self)
+
+    def suggest_rules(
+        self, listed: Sequence[ListedRule], source: str, *, dry_run: bool = False
+    ) -> list[ListedRule]:
+        """Hold the rules that stand in a file for a person to approve. Returns the new ones."""
+        return _rules.suggest(self, listed, source, dry_run=dry_run)
+
+    def tell_rules(
+        self,
+        call: ToolCall,
+        *,
+        event: str = "tool",
+        characters: int = 1200,
+        aside: str = "",
+        may_deny: bool = False,
+        only_denials: bool = False,
+    ) -> ToldRules:
+        """Tell the rules that fit a call of a tool, or a prompt, and that are not known yet.
+
+        `aside` is the subagent that is told; `may_deny` says that the call has not run yet, and
+        `only_denials` leaves the rules that deny nothing for later.
+        """
+        return _rules.tell(
+            self,
+            call,
+            event=event,
+            characters=characters,
+            aside=aside,
+            may_deny=may_deny,
+            only_denials=only_denials,
+        )
 
     def count(self) -> int:
         """How many records there are that nothing has replaced."""

@@ -193,6 +193,8 @@ def revise(
     text: str,
     kind: str,
     tags: Sequence[str],
+    when: Sequence[str] | None = None,
+    must: bool | None = None,
     mark: str = "",
     valid_from: str = "",
     valid_to: str = "",
@@ -200,7 +202,9 @@ def revise(
     def change(record: Record) -> Record:
         revising.unchanged(record, mark)
         record = validity.redated(record, valid_from, valid_to, memory.clock)
-        return _revised(memory, record, text=text, kind=kind, tags=tags)
+        moments = record.when if when is None else when
+        denies = bool(record.must and moments) if must is None else must
+        return _revised(memory, record, text=text, kind=kind, tags=tags, when=moments, must=denies)
 
     return _revise(memory, [record_id], change)
 
@@ -217,7 +221,13 @@ def revise_all(
         kept = [tag for tag in record.tags if tag not in remove_tags]
         tags = dict.fromkeys((*kept, *add_tags))
         return _revised(
-            memory, record, text=record.text, kind=kind or record.kind, tags=tuple(tags)
+            memory,
+            record,
+            text=record.text,
+            kind=kind or record.kind,
+            tags=tuple(tags),
+            when=record.when,
+            must=bool(record.must),
         )
 
     return _revise(memory, record_ids, change)
@@ -234,17 +244,32 @@ def _revise(
 
 
 def _revised(
-    memory: Memory, record: Record, *, text: str, kind: str, tags: Sequence[str]
+    memory: Memory,
+    record: Record,
+    *,
+    text: str,
+    kind: str,
+    tags: Sequence[str],
+    when: Sequence[str],
+    must: bool,
 ) -> Record:
-    """A record with other words. New words are their writer's, and rest on no message."""
+    """A record with other words. New words are their writer's, and rest on no message.
+
+    What its owner lets deny a call is the owner's from then on.
+    """
     given: dict[str, Any] = {
         "text": text,
         "kind": kind,
         "tags": tags,
         "sensitivity": record.sensitivity,
     }
-    new = record_of(memory, memory.author, **given)
+    is_rule_changed = (tuple(when), must) != (record.when, bool(record.must))
+    rule: dict[str, Any] = {"when": when, "must": must} if is_rule_changed else {}
+    new = record_of(memory, memory.author, **given, **rule)
     record = replace(record, kind=new.kind, tags=new.tags)
+    if rule:
+        record = replace(record, when=new.when, must=new.must and (record.must or new.must))
+        record = replace(record, origin=new.origin) if must else record
     if new.text == record.text:
         return record
     own = replace(record, text=new.text, origin=new.origin, evidence=(), found_by=())
@@ -306,5 +331,7 @@ def record_of(memory: Memory, author: Author, *, group: str = "", **given: Any) 
 
 def supersede(memory: Memory, record_id: str, text: str, **rest: Any) -> Record:
     old = permission.check_record(memory.get(record_id))
-    given = {"kind": old.kind, "tags": old.tags, **rest}
+    given = {"kind": old.kind, "tags": old.tags, "when": old.when, **rest}
+    if old.must and given["when"] and memory.author.origin == Origin.OWNER:
+        given.setdefault("must", True)
     return memory.store(text, supersedes=record_id, **given)

@@ -293,6 +293,11 @@ def rows_of_a_named_profile() -> list[str]:
     return [f"alter policy own on message using ({OWN})"]
 
 
+def rules_with_moments() -> list[str]:
+    """Rules that are told at moments of their own are looked for before every call of a tool."""
+    return ["""create index record_with_moments on record(profile) where "when" <> ''"""]
+
+
 STEPS: tuple[Callable[[], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
@@ -308,6 +313,7 @@ STEPS: tuple[Callable[[], list[str]], ...] = (
     records_with_a_time,
     rows_of_a_named_profile,
     distribute,
+    rules_with_moments,
 )
 """A step that is in no database yet stands at the end."""
 DISTRIBUTED = 1 + STEPS.index(distribute)

@@ -28,6 +28,8 @@ AMONG_THOSE_IN = """r.id IN (SELECT v.id FROM places p JOIN records v ON v.key =
 
 IS_BEHAVIORAL = "kind IN ('{}')".format("', '".join(sorted(BEHAVIORAL)))
 
+HAS_MOMENTS = """r."when" <> ''"""
+
 as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -95,6 +97,8 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
     if query.stood_at:
         tests += [BEGUN, f"NOT {wording.replaced_by_then}"]
         arguments += [wording.text(query.stood_at)] * 2
+    if query.at_moments:
+        tests.append(HAS_MOMENTS)
     if query.session:
         tests.append("r.session = ? AND r.session <> ''")
         arguments.append(wording.text(query.session))

@@ -58,6 +58,8 @@ class Query(Struct, frozen=True):
     """From any of these."""
     without_origins: tuple[str, ...] = ()
     """From none of these."""
+    at_moments: bool = False
+    """Told at moments of their own."""
     since: str = ""
     """Of this time or later: the beginning of a stamp, such as a day."""
     until: str = ""

@@ -46,6 +46,10 @@ def store(
     wrong: Annotated[list[str], Argument("Ids of those found untrue.", max_items=20)] = (),  # type: ignore[assignment]
     valid_from: Annotated[str, Argument("A day.")] = "",
     valid_to: Annotated[str, Argument("Last day: 2w, 2026-12-01.")] = "",
+    when: Annotated[
+        list[str],
+        Argument("Tell it only then: Bash(git push*), Edit(*.sql), words: deploy.", max_items=10),
+    ] = (),  # type: ignore[assignment]
 ) -> Answer:
     """Remember one insight for future sessions, as you learn it.
 
@@ -58,6 +62,7 @@ def store(
         "supersedes": supersedes,
         "username": username,
         "quote": quote,
+        "when": when,
         "valid_from": valid_from,
         "valid_to": valid_to,
     }

@@ -36,11 +36,14 @@ def admitted(
     valid_from: str = "",
     valid_to: str = "",
     sources: Sequence[str] = (),
+    when: Sequence[str] = (),
+    must: bool = False,
     id: str = "",
     timestamp: str = "",
 ) -> Record:
     """The record of one memory, new from now on; or of that id and time, where they are given."""
     text = limits.check_text(text, limit=options.text_limit)
+    when = _checked_when(when, must=must, origin=origin) if when or must else ()
     words = (
         limits.check_word(group, argument="group"),
         limits.check_word(channel, argument="channel"),
@@ -49,6 +52,7 @@ def admitted(
     )
     if sensitivity != "secret":
         text, words = without_secrets(text, options), _clean_words(words, options)
+        when = _clean_words(tuple(when), options)
     group, channel, username, *tagged = words
     now = clock.now_ns()
     return Record(
@@ -68,7 +72,19 @@ def admitted(
         valid_from=limits.check_time(valid_from, "valid_from", zone=clock.zone),
         valid_to=limits.check_time(valid_to, "valid_to", zone=clock.zone, last=True),
         sources=tuple(limits.check_id(key, argument="sources") for key in sources),
+        when=tuple(when),
+        must=stamp(from_ns(now)) if must else "",
     )
+
+
+def _checked_when(when: Sequence[str], *, must: bool, origin: str) -> tuple[str, ...]:
+    """The moments of a rule, if its writer may give it these."""
+    from commonplace.model.moments import check_moments
+    from commonplace.trust.permission import check_must
+
+    if must:
+        check_must(origin, when)
+    return check_moments(when)
 
 
 def without_secrets(text: str, options: Options) -> str:

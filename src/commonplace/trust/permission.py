@@ -6,9 +6,9 @@ not sessions: that who has read untrusted text writes as whoever wrote it, other
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from commonplace.model.errors import NoSuchRecord, Refused
+from commonplace.model.errors import BadValue, NoSuchRecord, Refused
 from commonplace.model.records import PASSAGE, Hit, Origin, Record
 from commonplace.trust.origins import Trust, may_supersede, trust_of
 
@@ -64,6 +64,21 @@ def check_judges(origin: str) -> None:
             "nothing was noted.",
             next_step="Ask the user: 'commonplace useful ID' or 'commonplace wrong ID' in a "
             "terminal.",
+        )
+
+
+def check_must(origin: str, when: Sequence[str]) -> None:
+    """Refuse to let a rule deny a call to anybody but the owner, and without a moment."""
+    if origin != Origin.OWNER:
+        raise Refused(
+            "Only its owner lets a rule deny a call.",
+            next_step="Store the rule with its moment; the user may add --must to it.",
+        )
+    if not when:
+        raise BadValue(
+            "must",
+            "the rule has no moment at which it could deny a call",
+            next_step="Give it one: --when 'Bash(git push*)'.",
         )
 
 

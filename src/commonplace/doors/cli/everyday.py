@@ -219,17 +219,36 @@ def edit_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DAY",
         help="the last day on which it holds, such as 2w or 2026-12-01; 'never' takes it away",
     )
+    rule = parser.add_mutually_exclusive_group()
+    rule.add_argument(
+        "--when",
+        action="append",
+        metavar="MOMENT",
+        help="tell it at this moment only, such as 'Bash(git push*)'; repeatable",
+    )
+    rule.add_argument("--always", action="store_true", help="tell it at any time again")
+    deny = parser.add_mutually_exclusive_group()
+    deny.add_argument("--must", action="store_true", default=None, help="deny the first such call")
+    deny.add_argument("--no-must", action="store_false", dest="must", help="deny no call")
 
 
 def edit(arguments: argparse.Namespace) -> int:
-    """Change what a memory says, or how long it holds. Can be undone.
+    """Change what a memory says, how long it holds, or when it is told. Can be undone.
 
-    The new text, or your editor; --from and --until alone change its days where it stands.
+    The new text, or your editor; the options alone change its days and moments where it stands.
     """
+    when = [] if arguments.always else arguments.when
     with open_memory(arguments) as memory:
         old = memory.get(meant(memory, arguments.id)).record
         days = {"valid_from": arguments.valid_from, "valid_to": arguments.valid_to}
         text = " ".join(arguments.text).strip()
+        if when is not None or arguments.must is not None:
+            from commonplace.doors.cli import rules
+
+            old = rules.told_when(memory, old, when, must=arguments.must)
+            if not text and not any(days.values()):
+                show(Answer(described(old), rules.line(old)), as_json=arguments.json)
+                return 0
         if not text and any(days.values()):
             return _redated(memory, old, days, arguments)
         text = text or _in_editor(old.text)
@@ -248,7 +267,8 @@ def edit(arguments: argparse.Namespace) -> int:
 def _redated(
     memory: Memory, old: Record, days: dict[str, str], arguments: argparse.Namespace
 ) -> int:
-    done = memory.revise(old.id, text=old.text, kind=old.kind, tags=old.tags, **days)
+    said: dict[str, Any] = {"text": old.text, "kind": old.kind, "tags": old.tags, **days}
+    done = memory.revise(old.id, **said)
     [new] = done.records
     data = described(new) | {"before": old.text}
     told = f"{one_line(new.text)}\n{pages.holds(data, memory.clock) or 'It holds always.'}"

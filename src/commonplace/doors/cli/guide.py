@@ -20,7 +20,7 @@ FORMS = {
 }
 ABOUT = {
     "remember": "keep something in mind, for you and your agents",
-    "edit": "change what a memory says",
+    "edit": "change what a memory says, or when it is told",
     "remove": "take a memory out; undo brings it back",
     "undo": "take back the last change",
     "search": "find memories by words or meaning",

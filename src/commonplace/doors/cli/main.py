@@ -45,6 +45,7 @@ OTHERS = {
         "tags": "everyday.tags",
         "brief": "tools.brief",
         "diary": "diary.diary",
+        "rules": "rules.rules",
         "export": "everyday.export",
         "why-not": "search.why_not",
         "pin": "verdicts.pin",
@@ -125,6 +126,8 @@ VALUED = ("--vault", "--dialect", "--session", "--group")
 
 FOR_EYES = ("search", "store", "undo", "brief")
 """Tools whose answers have a form of their own at a terminal."""
+WHOLE = ("when",)
+"""Lists whose texts may have commas in them."""
 UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
 """Commands whose standard error no person reads."""
 
@@ -345,7 +348,12 @@ def run_tool(tool: Tool, arguments: Namespace) -> int:
     }
     with open_memory(arguments) as memory:
         wait_for_vectors(memory)
-        answer = tool.call(memory, given)
+        if getattr(arguments, "must", False):
+            from commonplace.doors.cli.rules import stored_to_deny
+
+            answer = stored_to_deny(memory, tool, given)
+        else:
+            answer = tool.call(memory, given)
         if tool.name in FOR_EYES and is_for_eyes(arguments):
             from commonplace.doors.cli import everyday
 
@@ -389,6 +397,8 @@ def _within_terminal(text: str) -> str:
 
 def _value(value: Any, parameter: Parameter) -> Any:
     if parameter.type == "array":
+        if parameter.name in WHOLE:
+            return list(value)
         return [word for part in value for word in part.split(",") if word]
     value = " ".join(value) if isinstance(value, list) else value
     return said(value) if parameter.type == "string" else value

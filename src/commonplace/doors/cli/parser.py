@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from commonplace import __version__
 from commonplace.doors.cli.main import (
     COMMANDS,
+    WHOLE,
     Run,
     bare_words,
     command_of,
@@ -42,6 +43,9 @@ TO_PEOPLE = {
         "valid_from": "The day from which it holds, such as 2026-12-01 or tomorrow.",
         "valid_to": "The last day on which it holds, such as 2w, '3 months', tomorrow or "
         "2026-12-01. After it agents are not told it, and a search leaves it out.",
+        "when": "A moment at which it is told, instead of always: 'Bash(git push*)', "
+        "'Edit(src/**/*.sql)', 'path:migrations/', 'words: deploy, release', or a tool's name. "
+        "Repeatable.",
     },
     "search": {
         "": "Find memories, documents and diary entries by words or by meaning, the best first.",
@@ -108,6 +112,7 @@ GUESSES = {
     **dict.fromkeys(("prompt", "inject"), "context"),
 }
 """What other programs call these commands."""
+MUST = "Deny the first such call of each session, with this as the reason. Only you can."
 IN_WORDS = ("text", "query")
 """Arguments that are a sentence."""
 FLAGS = {"within": "--in", "valid_from": "--from", "valid_to": "--until"}
@@ -256,6 +261,8 @@ def _add_tool(commands: Any, name: str, tool_name: str) -> None:
         optional_first = not positional and number == 0 and parameter.type == "string"
         about = said.get(parameter.name, parameter.about.description)
         _add_parameter(parser, parameter, about, bare=parameter.required or optional_first)
+    if tool_name == "store":
+        parser.add_argument("--must", action="store_true", help=MUST)
     parser.set_defaults(run=lambda arguments: run_tool(tool, arguments))
 
 
@@ -284,7 +291,8 @@ def _add_parameter(
     if parameter.type == "boolean":
         how["action"] = "store_true"
     elif parameter.type == "array":
-        how |= {"action": "append", "metavar": "WORD[,WORD]"}
+        metavar = "MOMENT" if parameter.name in WHOLE else "WORD[,WORD]"
+        how |= {"action": "append", "metavar": metavar}
     else:
         how["type"] = {"integer": int, "number": float}.get(parameter.type, str)
         how["choices"] = parameter.choices or None

@@ -40,6 +40,8 @@ ANNOUNCE_ALWAYS = ("gemini",)
 """Clients that announce a compaction on every turn, whether there will be one or not."""
 SAY_WHEN_COMPACTED = ("claude", "codex", "qwen", "opencode")
 """Clients that announce the end of a compaction too, or the start of what comes after it."""
+HEAR_AFTER_TOOLS = ("gemini", "qwen")
+"""Clients whose model hears what a hook says after a tool, and not what one says before it."""
 SWEPT_BY = ("claude", "codex", "qwen", "gemini", "copilot", "opencode")
 """Clients whose agent goes on when it is asked to as it stops."""
 
@@ -54,14 +56,19 @@ class ToolUse(Struct, frozen=True):
     server: str = ""
     """The MCP server that has the tool, where the client tells it apart."""
     directory: str = ""
-    aside: bool = False
-    """Whether a subagent calls it."""
+    agent: str = ""
+    """The client's own id of the subagent that calls it; empty: the session's own agent."""
     response: Any = None
     """What it gave, after it has run."""
     error: str = ""
     """Why it failed, where the client tells failures apart."""
     stopped: bool = False
     """Whether the person stopped it."""
+
+    @property
+    def aside(self) -> bool:
+        """Whether a subagent calls it."""
+        return bool(self.agent)
 
 
 class HookCall(Struct, frozen=True):
@@ -70,6 +77,8 @@ class HookCall(Struct, frozen=True):
     client: str
     event: str
     session: str = ""
+    name: str = ""
+    """What the client calls the event."""
     turn: str = ""
     """The client's own id of the turn, where it has one."""
     source: str = ""
@@ -110,6 +119,7 @@ def read_call(
         client=client,
         event=event,
         session=session or session_of(given, environ),
+        name=_text(spelt.get("hookeventname")),
         turn=_first(spelt, TURN),
         source=_text(spelt.get("source")),
         trigger=_text(spelt.get("trigger")),
@@ -165,7 +175,7 @@ def _tool(spelt: Mapping[str, Any]) -> ToolUse | None:
         id=_text(spelt.get("tooluseid")),
         server=_text(context.get("server_name")) if isinstance(context, dict) else "",
         directory=_text(spelt.get("cwd")),
-        aside=bool(_text(spelt.get("agentid"))),
+        agent=_text(spelt.get("agentid")),
         response=spelt.get("toolresponse") or spelt.get("toolresult"),
         error=_text(spelt.get("error")),
         stopped=spelt.get("isinterrupt") is True,
@@ -210,6 +220,21 @@ def at_start(client: str, text: str) -> str:
 def at_prompt(client: str, text: str) -> str:
     """Text beside what the user asked."""
     return _context(client, PROMPTS.get(client, "UserPromptSubmit"), text)
+
+
+def beside_tool(client: str, event: str, text: str) -> str:
+    """Text beside a call of a tool."""
+    return _context(client, event, text) if text else ""
+
+
+def deny(client: str, reason: str) -> str:
+    """Keep a tool from running, with the reason that its model is told."""
+    if client == "gemini":
+        return json.dumps({"decision": "deny", "reason": reason})
+    told = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    if client == "copilot":
+        return json.dumps(told)
+    return json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", **told}})
 
 
 def _context(client: str, event: str, text: str) -> str:

@@ -117,6 +117,7 @@ def prompt_submit(memory: Memory, call: HookCall) -> str:
         told = memory.relevant(call.prompt, characters=AT_PROMPT)
         memory.note_context("prompt", told)
         text = told.text
+    text = "\n\n".join(filter(None, [text, _rules_at(memory, call.prompt)]))
     _note_unreadable(memory, call)
     return clients.at_prompt(call.client, text) if text else ""
 
@@ -132,11 +133,32 @@ def _waits_for_start(memory: Memory, call: HookCall) -> bool:
     return told == AtStart.LOST or (told == AtStart.NEVER and call.client in clients.MAY_NOT_START)
 
 
-def pre_tool(memory: Memory, call: HookCall) -> str:
-    """Note that a tool begins that can write files, after what the person saved before it."""
-    tool = call.tool
-    if tool is None or not _is_in_files(memory) or not reading.writes(tool):
+def _rules_at(memory: Memory, prompt: str) -> str:
+    """The rules whose words are in a prompt."""
+    if not memory.library.rules():
         return ""
+    from commonplace.doors.hooks import rules
+
+    return rules.at_prompt(memory, prompt)
+
+
+def pre_tool(memory: Memory, call: HookCall) -> str:
+    """Note that a tool begins that can write files, after what the person saved before it.
+
+    Before that the rules are told that fit the call, one of which may deny it.
+    """
+    tool = call.tool
+    if tool is None:
+        return ""
+    told = ""
+    if _has_rules(memory):
+        from commonplace.doors.hooks import rules
+
+        told, denied = rules.before(memory, call, tool)
+        if denied:
+            return told
+    if not _is_in_files(memory) or not reading.writes(tool):
+        return told
     # What a command reads taints its session; the rest is the user's wish in one that is clean.
     if reading.is_shell(tool) or memory.sessions.read(memory.session).tainted:
         bracket = Bracket(
@@ -148,16 +170,34 @@ def pre_tool(memory: Memory, call: HookCall) -> str:
             run=processes.agent_run(),
         )
         _after_looking(memory, lambda: memory.library.brackets.begin(bracket))
-    return ""
+    return told
+
+
+def _has_rules(memory: Memory) -> bool:
+    """Whether there are rules that are told at moments: where not, nothing else is loaded."""
+    memory.library.refresh()
+    return bool(memory.library.rules())
 
 
 def post_tool(memory: Memory, call: HookCall) -> str:
-    """Mark the session with the name of what a tool read that is not the user's own words, and
-    take in what it wrote.
+    """Mark the session with the name of what a tool read that is not the user's own words, take in
+    what it wrote, and tell the rules that could not be told before it.
     """
     tool = call.tool
-    if tool is None or not memory.session or memory.read_only:
+    if tool is None:
         return ""
+    if memory.session and not memory.read_only:
+        _take_in(memory, call.client, tool)
+    # Without a session nobody knows what was told before the tool.
+    if not (memory.session and _has_rules(memory)):
+        return ""
+    from commonplace.doors.hooks import rules
+
+    return rules.after(memory, call, tool)
+
+
+def _take_in(memory: Memory, client: str, tool: ToolUse) -> None:
+    """Mark the session with what a tool read, and take in what it wrote."""
     if reading.reads(tool):
         if document := _own_document(memory, tool):
             memory.note_read(document)
@@ -167,8 +207,7 @@ def post_tool(memory: Memory, call: HookCall) -> str:
         key = (memory.session, tool.id or reading.name_of(tool))
         _end_brackets(memory, lambda each: (each.session, each.call) == key and not each.goes_on)
     if reading.is_shell(tool) and memory.options.learning_schedule:
-        _tried(lambda: _note_command(memory, call.client, tool))
-    return ""
+        _tried(lambda: _note_command(memory, client, tool))
 
 
 def _note_command(memory: Memory, client: str, tool: ToolUse) -> None:

@@ -7,40 +7,11 @@ has heard of is not to be trusted.
 from __future__ import annotations
 
 from commonplace.doors.hooks.clients import ToolUse
+from commonplace.model.tool_names import SHELLS, WRITERS, plain
 
 OWN_SERVERS = frozenset(["commonplace", "plugin_commonplace_commonplace"])
 """How clients call the server that `setup` enters: what its tools show is judged line by line."""
 OWN_SKILL = "commonplace:commonplace"
-SHELLS = frozenset(
-    [
-        "bash",
-        "shell",
-        "execcommand",
-        "localshell",
-        "powershell",
-        "runcommands",
-        "runshellcommand",
-        "monitor",
-        "writestdin",
-        "writebash",
-    ]
-)
-"""Tools that run a command, which may read and write anything."""
-WRITERS = frozenset(
-    [
-        "write",
-        "writefile",
-        "edit",
-        "editor",
-        "multiedit",
-        "notebookedit",
-        "replace",
-        "applypatch",
-        "create",
-        "strreplaceeditor",
-    ]
-)
-"""Tools that write files, and nothing else."""
 READS_NOTHING = frozenset(
     [
         "write",
@@ -96,7 +67,7 @@ IN_BACKGROUND = ("run_in_background", "is_background")
 def reads(tool: ToolUse) -> bool:
     """Whether the tool may have shown the agent somebody else's words."""
     own = _is_own(tool) or _said(tool, "skill") == OWN_SKILL
-    return not own and _plain(tool.name) not in READS_NOTHING
+    return not own and plain(tool.name) not in READS_NOTHING
 
 
 def name_of(tool: ToolUse) -> str:
@@ -112,12 +83,12 @@ def file_of(tool: ToolUse) -> str:
 
 def is_shell(tool: ToolUse) -> bool:
     """Whether it runs a command."""
-    return _plain(tool.name) in SHELLS
+    return plain(tool.name) in SHELLS
 
 
 def writes(tool: ToolUse) -> bool:
     """Whether files may have changed while it ran, which other servers' tools may do too."""
-    name = _plain(tool.name)
+    name = plain(tool.name)
     return name in SHELLS or name in WRITERS or (_is_servers(tool) and not _is_own(tool))
 
 
@@ -147,7 +118,3 @@ def _said(tool: ToolUse, key: str) -> str:
 def _word(value: object) -> str:
     """One of several: Cline names files as objects with a path."""
     return str(value.get("path", value) if isinstance(value, dict) else value)
-
-
-def _plain(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()

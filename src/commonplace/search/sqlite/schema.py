@@ -24,6 +24,8 @@ SCHEMA = (
     "CREATE INDEX records_by_time ON records(timestamp, kind, sensitivity) WHERE lead",
     # Few, and asked for whenever a session starts.
     f"CREATE INDEX records_on_behavior ON records(timestamp) WHERE lead AND {IS_BEHAVIORAL}",
+    # Asked for before every call of a tool.
+    """CREATE INDEX records_with_moments ON records(timestamp) WHERE lead AND "when" <> ''""",
     "CREATE INDEX records_by_session ON records(session, timestamp) WHERE session <> '' AND lead",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
     "CREATE INDEX records_by_successor ON records(replaced_by) WHERE replaced_by <> ''",

@@ -27,6 +27,9 @@ from commonplace.tools.tool import Argument
 
 Ids = Annotated[list[str], Argument("the ids of records", max_items=MOST_LISTED)]
 
+Moments = Annotated[list[str], Argument("the moments at which it is told", max_items=10)]
+Denies = Annotated[bool, Argument("whether it denies the first such call of a session")]
+
 
 @route("PUT", "/records/{id}", scope="write")
 def edit_record(
@@ -38,13 +41,24 @@ def edit_record(
     etag: Annotated[str, Argument("of the record that was read", max_length=80)] = "",
     valid_from: Begins = "",
     valid_to: Ends = "",
+    when: Moments = None,  # type: ignore[assignment]
+    must: Denies = None,  # type: ignore[assignment]
 ) -> Any:
     """Change a memory where it stands, for its owner; it keeps its id. It can be undone.
 
-    A day that is not sent stays as it is; `never` takes it away.
+    What is not sent stays as it is; a day of `never` takes it away.
     """
-    days = {"valid_from": valid_from, "valid_to": valid_to}
-    done = memory.revise(_visible(memory, id), text=text, kind=kind, tags=tags, mark=etag, **days)
+    done = memory.revise(
+        _visible(memory, id),
+        text=text,
+        kind=kind,
+        tags=tags,
+        mark=etag,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        when=when,
+        must=must,
+    )
     hit = memory.get(done.records[0].id)
     told = shown_hit(hit) | redacted(memory, text, *tags) | {"change": _change(done)}
     return Reply(told, etag=mark_of(hit.record))

@@ -1,0 +1,153 @@
+"""The command `rules`, and what `store` and `edit` do for rules that are told at a moment."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from commonplace.doors.cli.main import open_memory, show
+from commonplace.model.errors import BadInput, BadValue
+from commonplace.model.records import Origin, Record, short_id
+from commonplace.tools.hits import described
+from commonplace.tools.tool import Answer, Tool
+from commonplace.trust.neutralise import one_line
+from commonplace.trust.permission import check_must
+
+if TYPE_CHECKING:
+    from commonplace.markdown.rule_lists import ListedRule
+    from commonplace.memory import Memory
+
+NONE = (
+    'No rule has a moment yet. commonplace store "Run the migrations dry first" '
+    "--when 'Bash(alembic *)' stores one."
+)
+LARGEST = 1_000_000
+"""Bytes of a file of rules."""
+
+
+def rules_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", nargs="?", default="", help="CLAUDE.md, AGENTS.md or the like")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be suggested")
+
+
+def rules(arguments: argparse.Namespace) -> int:
+    """List the rules that are told at a moment, and how often each was.
+
+    With a file, suggest the rules that stand as lists in it, each with the moment that the code in
+    it names. They wait in 'commonplace review', and nothing of them is told before you approve it.
+    """
+    if arguments.file:
+        return _suggested(arguments)
+    with open_memory(arguments) as memory:
+        found = memory.rules()
+        told = memory.rules_told()
+        data = [
+            described(record)
+            | {"told": told.get(record.id, (0, 0))[0]}
+            | {"denied": told.get(record.id, (0, 0))[1]}
+            for record in found
+        ]
+        text = "\n".join(
+            f"{line(record)}\n    {_how_often(each)}" for record, each in zip(found, data)
+        )
+        show(Answer(data, text or NONE), as_json=arguments.json)
+    return 0
+
+
+def _how_often(data: Mapping[str, Any]) -> str:
+    denied = f", denied {_times(data['denied'])}" if data["denied"] else ""
+    return f"told {_times(data['told'])}{denied}"
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once"}.get(count, f"{count} times")
+
+
+def line(record: Record) -> str:
+    """A rule with its moments, as a terminal shows it."""
+    when = ", ".join(record.when) or "always"
+    must = "; must: denies the first such call" if record.must else ""
+    return f"{short_id(record.id)}  {one_line(record.text)}\n    at {one_line(when)}{must}"
+
+
+def _suggested(arguments: argparse.Namespace) -> int:
+    from commonplace.markdown.rule_lists import listed_rules
+
+    listed = listed_rules(_read(arguments.file))
+    timed = [rule for rule in listed if rule.when]
+    with open_memory(arguments) as memory:
+        fresh = memory.suggest_rules(timed, arguments.file, dry_run=arguments.dry_run)
+    data = {
+        "suggested": [
+            {"text": rule.text, "when": list(rule.when), "line": rule.line} for rule in fresh
+        ],
+        "known": len(timed) - len(fresh),
+        "without_moment": len(listed) - len(timed),
+        "dry_run": arguments.dry_run,
+    }
+    show(Answer(data, _said(arguments, fresh, data)), as_json=arguments.json)
+    return 0
+
+
+def _said(arguments: argparse.Namespace, fresh: Sequence[ListedRule], data: dict[str, Any]) -> str:
+    name = os.path.basename(arguments.file)
+    shown = [f"{name}:{rule.line}  {one_line(rule.text)}\n    at {rule.when[0]}" for rule in fresh]
+    count = "1 rule" if len(fresh) == 1 else f"{len(fresh)} rules"
+    done = (
+        "would wait for your approval."
+        if arguments.dry_run
+        else (
+            "waits for your approval: 'commonplace review'."
+            if len(fresh) == 1
+            else "wait for your approval: 'commonplace review'."
+        )
+    )
+    rest = [f"{data['known']} were suggested or stored before."] if data["known"] else []
+    if data["without_moment"]:
+        rest.append(
+            f"{data['without_moment']} name no tool, command or path, and were left out: "
+            "commonplace store TEXT --when MOMENT."
+        )
+    return "\n".join([*shown, " ".join([f"{count} {done}", *rest])])
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise BadInput(
+            f"{path} cannot be read: {error.strerror}.", next_step="Name a file of rules."
+        ) from None
+    if len(data) > LARGEST:
+        raise BadInput(f"{path} is larger than 1 MB.", next_step="Name a file of rules.")
+    return data.decode("utf-8", "replace")
+
+
+def stored_to_deny(memory: Memory, tool: Tool, given: Mapping[str, Any]) -> Answer:
+    """Store a rule that denies the first call of a session that it fits."""
+    check_must(memory.origin, given.get("when", ()))
+    answer = tool.call(memory, given)
+    record = told_when(memory, memory.get(answer.data["id"]).record, None, must=True)
+    return Answer(answer.data | described(record), f"{answer.text} It denies the first such call.")
+
+
+def told_when(
+    memory: Memory, record: Record, when: Sequence[str] | None, *, must: bool | None
+) -> Record:
+    """The rule with other moments, or as one that denies or no longer does."""
+    if must and not (record.when if when is None else when):
+        raise BadValue(
+            "--must", "the rule has no moment", next_step="Give it one: --when 'Bash(git push*)'."
+        )
+    if memory.origin != Origin.OWNER:
+        # Who does not own it replaces it, as with any other change.
+        if must is not None:
+            check_must(memory.origin, record.when if when is None else when)
+        return memory.supersede(record.id, record.text, when=record.when if when is None else when)
+    done = memory.revise(
+        record.id, text=record.text, kind=record.kind, tags=record.tags, when=when, must=must
+    )
+    return done.records[0]

@@ -160,7 +160,7 @@ USAGE = {
     "today": [],
     "recent": [],
     "tags": [],
-    "export": ["file", "--jsonl"],
+    "export": ["file", "DIR", "--jsonl"],
     "rules": ["file", "--dry-run"],
     "help": ["command", "--all"],
     "store": ["text", "--kind", "--tags", "--supersedes", "--username"],

@@ -325,14 +325,40 @@ def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
 
 def export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", default="-", help="where to; '-': standard output")
+    parser.add_argument(
+        "directory", nargs="?", default="", metavar="DIR", help="after 'skills': where to"
+    )
     parser.add_argument("--jsonl", action="store_true", help="a JSON object a line, with all data")
+
+
+def _export_skills(arguments: argparse.Namespace) -> int:
+    from msgspec.structs import asdict
+
+    from commonplace.doors.admin.skills import export_skills
+
+    if arguments.file != "skills":
+        raise BadValue(
+            "DIR", "only skills go into a directory", next_step="Use 'export skills DIR'."
+        )
+    with open_memory(arguments) as memory:
+        done = export_skills(memory, arguments.directory)
+    lines = [f"wrote {path}" for path in done.written]
+    lines += [f"is the same {path}" for path in done.same]
+    lines += [f"left alone, you changed it: {path}" for path in done.kept]
+    lines += ["Read them before you install any." if lines else "Nothing learned is to be written."]
+    show(Answer(asdict(done), "\n".join(map(one_line, lines))), as_json=arguments.json)
+    return 0
 
 
 def export(arguments: argparse.Namespace) -> int:
     """Write all current memories into one file: markdown under their days, or JSONL.
 
-    A file that is there is not overwritten.
+    A file that is there is not overwritten. 'export skills DIR' writes what was learned as
+    candidate skills instead, a SKILL.md for each; it installs none, and leaves files that you
+    changed as they are.
     """
+    if arguments.directory:
+        return _export_skills(arguments)
     from commonplace.doors.admin.export import exported
 
     with open_memory(arguments) as memory:

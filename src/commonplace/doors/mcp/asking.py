@@ -132,7 +132,11 @@ def called(tool: Tool, memory: Memory, given: Object, reply: Reply) -> Answer | 
 
 def _refused(reply: Reply) -> Refused:
     if reply.action == "cancel":
-        return Refused("The user gave no answer; nothing was changed.", next_step="Ask them.")
+        return Refused(
+            "The user was to be asked and gave no answer; nothing was changed.",
+            next_step="Ask them. Where nobody sits at the client, its owner may set "
+            'elicitation = "never".',
+        )
     return Refused(
         "The user was asked and declined; nothing was changed.",
         next_step="Leave it as it is, or ask them what they want instead.",

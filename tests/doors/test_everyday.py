@@ -163,6 +163,25 @@ def test_an_edit_of_the_text_keeps_the_days(piped: Piped) -> None:
     assert new["valid_to"] == kept["valid_to"]
 
 
+def test_a_memory_shows_what_it_rests_on_and_is_renewed(piped: Piped, tmp_path: Path) -> None:
+    file = tmp_path / "app.py"
+    file.write_text("one\ntwo\n")
+    kept = piped("remember", "It starts with one", "--evidence", f"{file}:1", "--json")
+    key = json.loads(kept.stdout)["id"]
+    assert f"{file}:1, cited on" in piped("cite", key).stdout
+    file.write_text("zero\none\ntwo\n")
+    assert f"moved, now {file}:2" in piped("cite", key).stdout
+    renewed = json.loads(piped("cite", key, "--renew", "--json").stdout)["citations"]
+    assert [(each["place"], each["state"]) for each in renewed] == [(f"{file}:2", "fresh")]
+    file.unlink()
+    assert "(cited file is gone, cited on" in piped("search", "starts").stdout
+    assert "rests on" in piped("show", key).stdout
+    assert f"commonplace cite {key} --drop" in piped("scan").stdout
+    assert "It rests on no file." in piped("cite", key, "--drop", f"{file}:2").stdout
+    refused = piped("cite", key, "x.py", "--renew")
+    assert (refused.returncode, "one thing at a time" in refused.stderr) == (2, True)
+
+
 def test_undo_and_redo_print_the_text_that_they_take_back(typed: At) -> None:
     shown = typed("remove last", "undo", "redo", "list")
     assert shown.count("Deploy on Tuesdays only") == 3

@@ -364,6 +364,24 @@ def test_a_record_holds_for_the_days_that_are_sent(browser: TestClient) -> None:
     assert ("valid_from" in always, "valid_to" in always) == (False, False)
 
 
+def test_a_record_shows_what_it_rests_on(browser: TestClient, gateway: Gateway) -> None:
+    root = gateway.vaults.paths["book"]
+    (Path(root) / "USER.md").write_text("I live in Bern.\n")
+    sent = {"text": "Home is Bern", "kind": "fact", "evidence": ["USER.md:1"]}
+    key = browser.post(f"{AT}/records", json=sent).json()["id"]
+    [cited] = browser.get(f"{AT}/records/{key}").json()["cited"]
+    assert (cited["place"], cited["state"]) == ("USER.md:1", "fresh")
+    (Path(root) / "USER.md").write_text("# Me\n\nI live in Bern.\n")
+    change = f"{AT}/records/{key}/citations"
+    [cited] = browser.get(f"{AT}/records/{key}").json()["cited"]
+    assert (cited["state"], cited["now"]) == ("moved", "USER.md:3")
+    [cited] = browser.post(change, json={"do": "renew"}).json()["cited"]
+    assert (cited["place"], cited["state"]) == ("USER.md:3", "fresh")
+    outside = browser.post(change, json={"do": "add", "evidence": ["/etc/hosts"]})
+    assert outside.status_code == 400
+    assert browser.post(change, json={"do": "drop"}).json()["cited"] == []
+
+
 def test_a_record_is_stored_with_the_words_of_the_user_that_it_rests_on(gateway: Gateway) -> None:
     with Memory.open(gateway.vaults.paths["book"], session="s") as memory:
         memory.conversations.record("user", "Never deploy on Fridays, please!")

@@ -334,11 +334,18 @@ def a_waiting_one(memory: Memory, clock: FixedClock) -> None:
     memory.origin = Origin.AGENT
 
 
+def a_changed_document(memory: Memory, clock: FixedClock) -> None:
+    memory.update("I live in Bern.\n", document="USER.md")
+    memory.store("Home is Bern", kind="fact", evidence=["USER.md:1"])
+    memory.update("I live in Rome.\n", document="USER.md", mode="rewrite")
+
+
 CASES: dict[str, tuple[str, Callable[[Memory, FixedClock], None]]] = {
     "disagreement": ("disagreement", two_colours),
     "contradiction": ("contradiction", two_facts),
     "stale": ("stale", an_old_one),
     "stale section": ("stale", an_old_section),
+    "evidence": ("evidence", a_changed_document),
     "duplicate": ("duplicate", the_same_twice),
     "near-duplicate": ("near-duplicate", nearly_the_same),
     "a circle": ("broken-chain", a_circle),

@@ -114,6 +114,8 @@ class State(Struct, frozen=True, dict=True):
     """Documents that were to be shown and cannot be read, each with a sentence that says why."""
     counts: bool = True
     """Whether what is not read is counted: not where the index knows how many records there are."""
+    stale: Callable[[Sequence[Record]], Mapping[str, str]] | None = None
+    """Tells what became of files that records rest on, by the ids of the records."""
     told: frozenset[str] = frozenset()
     """The ids of the records that the session was told already and still has in its context."""
 
@@ -180,7 +182,13 @@ def dated(state: State, record: Record, raw: str = "") -> str:
         return as_it_stands(state, record, raw)
     who = f" (@{record.username})" if record.username else ""
     day = state.library.clock.day_of(record.said_at)
-    return one_line(f"- {day} {record.kind}{who}{record.told_text}")
+    return one_line(f"- {day} {record.kind}{who}{record.told_text}{_staleness(state, record)}")
+
+
+def _staleness(state: State, record: Record) -> str:
+    """What became of a file that it rests on, in brackets; empty where that is as it was."""
+    told = state.stale([record]) if record.citations and state.stale else {}
+    return f" ({told[record.id]})" if told else ""
 
 
 def text_of(state: State, name: str) -> str:

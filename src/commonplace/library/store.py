@@ -20,6 +20,7 @@ from commonplace.library.shared import Shared
 from commonplace.library.tombstones import Tombstones, pieces
 from commonplace.library.transactions import Transactions
 from commonplace.markdown import record_lines
+from commonplace.model.citations import MOST
 from commonplace.model.errors import AlreadyExists
 from commonplace.model.records import (
     Author,
@@ -467,6 +468,8 @@ def _again(old: Record, new: Record) -> dict[str, object]:
         notes["supersedes"] = new.supersedes
     told = [f"{old.timestamp} {old.session}", *old.seen]
     again = f"{new.timestamp} {new.session}".strip()
+    if cited := [each for each in new.citations if each not in old.citations]:
+        notes["citations"] = [*old.citations, *cited][-MOST:]
     if _day_and_session(again) not in map(_day_and_session, told):
         notes["seen"] = [*old.seen, again][-SEEN_MOST:]
     return notes

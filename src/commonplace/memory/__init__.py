@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from commonplace.library.library import Library
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from commonplace.library.activity import Activity
     from commonplace.library.activity import Page as ActivityPage
     from commonplace.library.blame import Blame, Version
+    from commonplace.library.citations import Citations, Standing
     from commonplace.library.documents import Written
     from commonplace.library.erase import Receipt
     from commonplace.library.experiences import Experiences
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from commonplace.library.undo import Redone, Restored
     from commonplace.markdown.rule_lists import ListedRule
     from commonplace.memory import activity as _activity
+    from commonplace.memory import citing as _citing
     from commonplace.memory import counting as _counting
     from commonplace.memory import documents as _documents
     from commonplace.memory import finding as _finding
@@ -97,6 +99,7 @@ if TYPE_CHECKING:
     from commonplace.upkeep.tidy import TidyPlan
 else:
     _session = Lazy("memory.session")
+    _citing = Lazy("memory.citing")
     _storing = Lazy("memory.storing")
     _review = Lazy("memory.review")
     _finding = Lazy("memory.finding")
@@ -542,6 +545,31 @@ class Memory:
     def unpin(self, *record_ids: str) -> Revised:
         """Let pinned memories be told like others again."""
         return _verdicts.unpin(self, record_ids)
+
+    @cached_property
+    def citations(self) -> Citations:
+        """What makes and checks citations of files and documents."""
+        return _citing.citations_of(self)
+
+    def cite(self, record_id: str, *evidence: str) -> Revised:
+        """Let a memory rest on lines of files or documents, such as `src/app.py:12-30`."""
+        return _citing.cite(self, record_id, evidence)
+
+    def renew_citations(self, record_id: str) -> Revised:
+        """Cite the same lines as they are now, where they are now."""
+        return _citing.renew(self, record_id)
+
+    def drop_citations(self, record_id: str, *places: str) -> Revised:
+        """Let a memory rest on these places no longer; without any, on none."""
+        return _citing.drop(self, record_id, places)
+
+    def standings(self, record: Record) -> list[Standing]:
+        """What a memory cites, each with what has become of it."""
+        return _citing.standings(self, record)
+
+    def stale(self, records: Sequence[Record]) -> dict[str, str]:
+        """What is to be said of memories that rest on something stale, by their ids."""
+        return _citing.stale(self, records) if any(each.citations for each in records) else {}
 
     def get(self, record_id: str) -> Hit:
         """One record, wherever it stands."""

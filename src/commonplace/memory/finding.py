@@ -65,8 +65,17 @@ def search(
     query = session.narrowed(memory, _query(memory, text, **filters))
     session.check_open(memory)
     hits = SearchResult() if within == "history" else memory.library.find(query)
+    sink(memory, hits, by_score=bool(text.strip()))
     memory.note_shown(it for hit in (*hits, *hits.nearest) for it in hit.shown)
     return hits if within == "memory" else _merged(hits, _said(memory, query), query)
+
+
+def sink(memory: Memory, hits: SearchResult, *, by_score: bool) -> None:
+    """Let what rests on a file that changed since stand a little lower, and say so."""
+    if any(hit.record.citations for hit in hits):
+        from commonplace.memory import citing
+
+        citing.sunk(memory, hits, by_score=by_score)
 
 
 def _query(memory: Memory, text: str, *, as_of: str = "", **filters: Any) -> Query:
@@ -215,8 +224,10 @@ def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
     now = memory.library.engine.timely(Query(limit=limit, current=True))
     seen = session.narrowed(memory, now)
     clock = memory.clock
-    first = by_importance(search(replace(seen, kinds=behavioral)), clock)
-    rest = by_importance(search(replace(seen, without_kinds=(PASSAGE, *behavioral))), clock)
+    rules = search(replace(seen, kinds=behavioral))
+    others = search(replace(seen, without_kinds=(PASSAGE, *behavioral)))
+    stale = memory.stale([hit.record for hit in (*rules, *others)])
+    first, rest = (by_importance(hits, clock, stale=stale) for hits in (rules, others))
     room = limit - min(len(rest), limit * SHARE_OF_FACTS // 100)
     hits = [*first[:room], *rest][:limit]
     records = [hit.record for hit in hits if not hit.record.is_checkpoint]

@@ -12,7 +12,7 @@ from commonplace.context import agents
 from commonplace.context import sections as sources
 from commonplace.library.views import Given, shown_of
 from commonplace.markdown.layouts import layout_named
-from commonplace.memory import session
+from commonplace.memory import finding, session
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.records import Record, SearchResult
 from commonplace.search.index import Query
@@ -119,6 +119,7 @@ def _state(memory: Memory, message: str, *, dialect: str = "", **rest: Any) -> S
         message=message,
         find=partial(_likely, memory),
         history=memory.conversations.last,
+        stale=memory.stale,
         **rest,
     )
 
@@ -134,6 +135,7 @@ def _question(memory: Memory) -> str:
 def _likely(memory: Memory, text: str, limit: int) -> SearchResult:
     """What a context chooses from; neighbours do not get into it."""
     hits = memory.library.find(Query(text=text, limit=limit, current=True))
+    finding.sink(memory, hits, by_score=True)
     memory.note_shown(hit.record for hit in hits)
     return hits
 

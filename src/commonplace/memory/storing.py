@@ -19,9 +19,10 @@ from commonplace.trust import admission, permission
 
 if TYPE_CHECKING:
     from commonplace.library import revising
-    from commonplace.memory import Memory
+    from commonplace.memory import Memory, citing
     from commonplace.upkeep import window
 else:
+    citing = Lazy("memory.citing")
     revising = Lazy("library.revising")
     window = Lazy("upkeep.window")
 
@@ -316,6 +317,7 @@ def record_of(memory: Memory, author: Author, *, group: str = "", **given: Any) 
     if given.get("supersedes"):
         given["supersedes"] = session.meant(memory, given["supersedes"], argument="supersedes")
     given = validity.spelled_out(given, memory.clock)
+    evidence = given.pop("evidence", ())
     record = admission.admitted(
         memory.clock,
         memory.options,
@@ -326,7 +328,7 @@ def record_of(memory: Memory, author: Author, *, group: str = "", **given: Any) 
     )
     if record.supersedes:
         permission.check_replaces(record, memory.library.get(record.supersedes))
-    return record
+    return replace(record, citations=citing.made(memory, evidence)) if evidence else record
 
 
 def supersede(memory: Memory, record_id: str, text: str, **rest: Any) -> Record:

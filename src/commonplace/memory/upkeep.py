@@ -238,7 +238,13 @@ def _history_if_any(memory: Memory) -> History | None:
 
 
 def findings(memory: Memory, *kinds: str) -> list[decisions.Marked]:
-    found = scan.scan(memory.library, now=memory.clock.now(), root=memory.root_path, kinds=kinds)
+    found = scan.scan(
+        memory.library,
+        now=memory.clock.now(),
+        root=memory.root_path,
+        citations=memory.citations,
+        kinds=kinds,
+    )
     return decisions.marked(memory.library, memory.notes, found)
 
 

@@ -282,6 +282,8 @@ class Hit(Struct, frozen=True):
     """Each signal's part of its rank, the weightiest first, where that was asked for."""
     reasons: tuple[str, ...] = ()
     """Why it was found, in plain words, the weightiest first; none where nothing was asked."""
+    stale: str = ""
+    """What has become of a file that the record rests on; empty where that is as it was."""
 
     @property
     def is_weak(self) -> bool:

@@ -6,7 +6,7 @@ confidence, the trust in its origin, and whether it still holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import date
 
 from commonplace.model.clock import Clock
@@ -31,6 +31,8 @@ going on now is worth more than a fact, for a week; what repeats others is worth
 """
 ANY_OTHER = (0.6, PASSING)
 BELIEVED = {Trust.NONE: 0.4, Trust.IMPORTED: 0.8}
+STALE = 0.8
+"""What is left of a record that rests on something that changed since."""
 OVER = 0.1
 """What is left of a record that is no longer valid, or not yet."""
 
@@ -44,10 +46,17 @@ def importance(record: Record, now: Now) -> float:
     return worth * fresh * record.confidence * believed * (1.0 if holds else OVER)
 
 
-def by_importance(hits: Iterable[Hit], clock: Clock) -> list[Hit]:
-    """What matters most first; what matters the same stays in its order."""
+def by_importance(hits: Iterable[Hit], clock: Clock, *, stale: Container[str] = ()) -> list[Hit]:
+    """What matters most first; what matters the same stays in its order.
+
+    `stale` are the ids of those that rest on a file which changed since.
+    """
     now = now_of(clock)
-    return sorted(hits, key=lambda hit: importance(hit.record, now), reverse=True)
+
+    def weight(hit: Hit) -> float:
+        return importance(hit.record, now) * (STALE if hit.record.id in stale else 1.0)
+
+    return sorted(hits, key=weight, reverse=True)
 
 
 def _age(day: str, today: date) -> int:

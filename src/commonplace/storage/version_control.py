@@ -33,7 +33,7 @@ def is_kept(root: StrPath, name: str) -> bool:
 
 
 def _is_in(above: str, listed: str, below: str) -> bool:
-    return os.fsencode(below).lower() in _bytes(os.path.join(above, listed)).lower()
+    return os.fsencode(below).lower() in bytes_of(os.path.join(above, listed)).lower()
 
 
 def _is_in_git(above: str, below: str) -> bool:
@@ -41,17 +41,19 @@ def _is_in_git(above: str, below: str) -> bool:
     if not os.path.lexists(directory):
         return False
     if not os.path.isdir(directory):
-        directory = _git_directory(above, _bytes(directory))
-    return any(_is_listed(_bytes(path), os.fsencode(below).lower()) for path in _indexes(directory))
+        directory = git_directory(above, bytes_of(directory))
+    return any(
+        _is_listed(bytes_of(path), os.fsencode(below).lower()) for path in indexes(directory)
+    )
 
 
-def _git_directory(above: str, said: bytes) -> str:
+def git_directory(above: str, said: bytes) -> str:
     """Where the repository of a worktree or a submodule is."""
     named = os.fsdecode(said.removeprefix(b"gitdir:").strip().split(b"\0")[0])
     return os.path.join(above, named)
 
 
-def _indexes(directory: str) -> Iterator[str]:
+def indexes(directory: str) -> Iterator[str]:
     """The list of git, and the part of it that it may keep in a file of its own."""
     try:
         names = os.listdir(directory)
@@ -106,7 +108,7 @@ def _number(index: bytes, at: int) -> tuple[int, int]:
     return value, at
 
 
-def _bytes(path: str) -> bytes:
+def bytes_of(path: str) -> bytes:
     """What a plain file says; nothing when there is none."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):

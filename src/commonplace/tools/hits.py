@@ -62,6 +62,8 @@ def found(hit: Hit, replaced: Replaced | None = None) -> dict[str, object]:
         data["weak"] = True
     if hit.reasons:
         data["reasons"] = list(hit.reasons)
+    if hit.stale:
+        data["stale"] = hit.stale
     if hit.beside:
         data["beside"] = [
             {"id": each.id, "username": each.username, "text": one_line(each.text)[:BESIDE]}
@@ -187,8 +189,11 @@ def in_numbers(data: Mapping[str, Any]) -> str:
     return f"{data['score']:.2f}: {parts}"
 
 
-def line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
-    """One record on one line: day, kind, text, and how to point at it."""
+def line(record: Record, clock: Clock, hit: Hit | None = None, *, stale: str = "") -> str:
+    """One record on one line: day, kind, text, and how to point at it.
+
+    `stale` is what became of a file that it rests on, where the hit does not say that.
+    """
     if hit and _is_said(hit):
         said = f"{record.timestamp[:16]} {record.username} in {record.session or 'no session'}"
         return one_line(f"- {said}: {shortened(record.text)} [{record.id}]")
@@ -197,7 +202,9 @@ def line(record: Record, clock: Clock, hit: Hit | None = None) -> str:
     named = "" if record.kind == PASSAGE else f" [{record.id}]"
     where = f" ({place.document}:{place.line})" if place else ""
     pinned = ", pinned" if record.pinned else ""
-    return one_line(f"- {day} {record.kind}{pinned}{record.told_text}{named}{where}")
+    stale = (hit.stale if hit else "") or stale
+    stale = f" ({stale})" if stale else ""
+    return one_line(f"- {day} {record.kind}{pinned}{record.told_text}{stale}{named}{where}")
 
 
 def _is_said(hit: Hit) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec.structs import asdict
 
 from commonplace.memory import Memory
-from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.records import BY_TOOL, Origin, Record
 from commonplace.tools import hits
@@ -44,6 +43,7 @@ def store(
     quote: Annotated[str, Argument("The user's words it rests on, verbatim.", max_length=300)] = "",
     useful: Annotated[list[str], Argument("Ids of memories that helped.", max_items=20)] = (),  # type: ignore[assignment]
     wrong: Annotated[list[str], Argument("Ids of those found untrue.", max_items=20)] = (),  # type: ignore[assignment]
+    evidence: Annotated[list[str], Argument("Files it rests on: src/app.py:12-30.")] = (),  # type: ignore[assignment]
     valid_from: Annotated[str, Argument("A day.")] = "",
     valid_to: Annotated[str, Argument("Last day: 2w, 2026-12-01.")] = "",
     when: Annotated[
@@ -63,6 +63,7 @@ def store(
         "username": username,
         "quote": quote,
         "when": when,
+        "evidence": evidence,
         "valid_from": valid_from,
         "valid_to": valid_to,
     }
@@ -165,7 +166,7 @@ def brief(
         "generated_at": memory.clock.stamp(),
     }
     unread = list(memory.library.troubles.values())
-    text = "\n\n".join([_briefed(records, total, memory.clock), *(f"({why})" for why in unread)])
+    text = "\n\n".join([_briefed(memory, records, total), *(f"({why})" for why in unread)])
     return Answer(data | ({"unread": unread} if unread else {}), text)
 
 
@@ -327,9 +328,10 @@ def _spoken(found: list[Message]) -> str:
     return "\n".join([FRAMING, *lines]) if lines else "Nothing found."
 
 
-def _briefed(records: list[Record], total: int, clock: Clock) -> str:
+def _briefed(memory: Memory, records: list[Record], total: int) -> str:
     if not records:
         return "Nothing is remembered yet."
+    stale, clock = memory.stale(records), memory.clock
     told = {
         "The user's own rules, no suggestions:": [
             r for r in records if r.behavioral and r.origin == Origin.OWNER
@@ -340,7 +342,7 @@ def _briefed(records: list[Record], total: int, clock: Clock) -> str:
         "What is known:": [record for record in records if not record.behavioral],
     }
     parts = [
-        "\n".join([title, *(line(record, clock) for record in found)])
+        "\n".join([title, *(line(each, clock, stale=stale.get(each.id, "")) for each in found)])
         for title, found in told.items()
         if found
     ]

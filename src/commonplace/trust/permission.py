@@ -82,6 +82,15 @@ def check_must(origin: str, when: Sequence[str]) -> None:
         )
 
 
+def check_cites(origin: str) -> None:
+    """Refuse, after untrusted reading, to change what a memory rests on."""
+    if not is_believed(origin):
+        raise Refused(
+            "This session has read untrusted text, so it does not change what a memory rests on.",
+            next_step="Ask the user: 'commonplace cite ID FILE:LINES' in a terminal.",
+        )
+
+
 def check_pins(origin: str) -> None:
     """Refuse to pin to anybody but the owner: what is pinned is told before all else."""
     if origin != Origin.OWNER:

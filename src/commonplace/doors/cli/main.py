@@ -52,6 +52,7 @@ OTHERS = {
         "unpin": "verdicts.unpin",
         "useful": "verdicts.useful",
         "wrong": "verdicts.wrong",
+        "cite": "cite.cite",
         "review": "trust.review",
     },
     "Documents": {
@@ -126,7 +127,7 @@ VALUED = ("--vault", "--dialect", "--session", "--group")
 
 FOR_EYES = ("search", "store", "undo", "brief")
 """Tools whose answers have a form of their own at a terminal."""
-WHOLE = ("when",)
+WHOLE = ("when", "evidence")
 """Lists whose texts may have commas in them."""
 UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
 """Commands whose standard error no person reads."""

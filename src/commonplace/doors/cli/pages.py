@@ -175,7 +175,7 @@ def about(data: Mapping[str, Any], clock: Clock, *, dated: bool = True) -> list[
     day, time = day_and_time(str(data.get("timestamp", "")), clock)
     parts += [f"{day} {time}".rstrip() if dated else time]
     parts += [who(str(data.get("origin", "agent"))), short_id(str(data["id"]))]
-    return joined([*parts, *standing(data), holds(data, clock)])
+    return joined([*parts, *standing(data), holds(data, clock), str(data.get("stale", ""))])
 
 
 def holds(data: Mapping[str, Any], clock: Clock) -> str:

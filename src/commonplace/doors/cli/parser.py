@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from commonplace import __version__
 from commonplace.doors.cli.main import (
     COMMANDS,
-    WHOLE,
     Run,
     bare_words,
     command_of,
@@ -40,6 +39,8 @@ TO_PEOPLE = {
         "quote": "The words that it rests on, as they were said.",
         "useful": "Ids of memories that helped.",
         "wrong": "Ids of memories that are wrong.",
+        "evidence": "A file or document that it rests on, such as src/app.py:12-30 or USER.md:4; "
+        "repeatable. When it changes, the memory says so.",
         "valid_from": "The day from which it holds, such as 2026-12-01 or tomorrow.",
         "valid_to": "The last day on which it holds, such as 2w, '3 months', tomorrow or "
         "2026-12-01. After it agents are not told it, and a search leaves it out.",
@@ -110,9 +111,11 @@ GUESSES = {
     **dict.fromkeys(("untrue", "bad", "downvote", "outdated"), "wrong"),
     **dict.fromkeys(("commands", "man", "usage"), "help"),
     **dict.fromkeys(("prompt", "inject"), "context"),
+    **dict.fromkeys(("citation", "citations", "evidence", "source"), "cite"),
 }
 """What other programs call these commands."""
 MUST = "Deny the first such call of each session, with this as the reason. Only you can."
+METAVARS = {"evidence": "FILE[:LINES]", "when": "MOMENT"}
 IN_WORDS = ("text", "query")
 """Arguments that are a sentence."""
 FLAGS = {"within": "--in", "valid_from": "--from", "valid_to": "--until"}
@@ -291,8 +294,7 @@ def _add_parameter(
     if parameter.type == "boolean":
         how["action"] = "store_true"
     elif parameter.type == "array":
-        metavar = "MOMENT" if parameter.name in WHOLE else "WORD[,WORD]"
-        how |= {"action": "append", "metavar": metavar}
+        how |= {"action": "append", "metavar": METAVARS.get(parameter.name, "WORD[,WORD]")}
     else:
         how["type"] = {"integer": int, "number": float}.get(parameter.type, str)
         how["choices"] = parameter.choices or None

@@ -27,6 +27,7 @@ from commonplace.library import accounts, copies, undo
 from commonplace.markdown import record_lines
 from commonplace.model.errors import BadValue
 from commonplace.storage.journal import Op
+from commonplace.tools.cited import data_of, lines_of
 from commonplace.tools.hits import described, standing
 from commonplace.tools.tool import Answer
 from commonplace.trust.neutralise import neutralise, one_line
@@ -49,6 +50,7 @@ def show_record(arguments: argparse.Namespace) -> int:
     with open_memory(arguments) as memory:
         record, places = memory.one(meant(memory, arguments.id))
         account = memory.accounts([record])[record.id]
+        cited = memory.standings(record)
     where = [f"{place.document}:{place.line}" for place in places]
     about = ", ".join((record.kind, *record.tags, f"from {record.origin}", *standing(record)))
     session = f", session {record.session}" if record.session else ""
@@ -56,12 +58,15 @@ def show_record(arguments: argparse.Namespace) -> int:
         f"{record.id}  {record.timestamp[:16]}  {one_line(about + session)}",
         f"    {neutralise(record.text)}",
         *(f"    {neutralise(line)}" for line in account.lines()),
+        *(f"    rests on {line}" for line in lines_of(cited)),
         *([f"    stands in {one_line(', '.join(where))}"] if where else []),
     ]
     data = described(record) | {"places": where, "account": accounts.data_of(account)}
+    data |= {"citations": [data_of(each) for each in cited]} if cited else {}
     told = "\n".join(lines)
     if is_for_eyes(arguments):
-        told = pages.whole(data, account.lines(), memory.clock)
+        rests = [f"rests on {line}" for line in lines_of(cited)]
+        told = pages.whole(data, [*account.lines(), *rests], memory.clock)
     show(Answer(data, told), as_json=arguments.json)
     return 0
 

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from commonplace.library.citations import Citations, State
 from commonplace.library.library import Library
 from commonplace.markdown import documents
 from commonplace.markdown.layouts import Layout
@@ -60,9 +61,17 @@ class Finding(Struct, frozen=True):
 class ScannedVault:
     """A vault as one scan looks at it."""
 
-    def __init__(self, library: Library, *, now: datetime, root: str = "") -> None:
+    def __init__(
+        self,
+        library: Library,
+        *,
+        now: datetime,
+        root: str = "",
+        citations: Citations | None = None,
+    ) -> None:
         library.refresh()
         self.library = library
+        self.citations = citations
         self.root = root
         self.now = now
         self.hits: list[Hit] = library.search(EVERYTHING)
@@ -143,11 +152,17 @@ class ScannedVault:
 
 
 def scan(
-    library: Library, *, now: datetime, root: str = "", kinds: Collection[str] = ()
+    library: Library,
+    *,
+    now: datetime,
+    root: str = "",
+    citations: Citations | None = None,
+    kinds: Collection[str] = (),
 ) -> list[Finding]:
     """Look the records, documents and journal over. Without `kinds`, for all that fit the layout.
 
-    `root` is where the documents are, for the commands that name one.
+    `root` is where the documents are, for the commands that name one. `citations` tell what has
+    become of the files that records rest on.
 
     The contradictions of claw's document, any two texts of one session and category, are looked
     for in its own layout, and elsewhere when they are asked for.
@@ -162,7 +177,7 @@ def scan(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        seen = ScannedVault(library, now=now, root=root)
+        seen = ScannedVault(library, now=now, root=root, citations=citations)
         return [finding for kind in KINDS if kind in wanted for finding in KINDS[kind](seen)]
     finally:
         if collecting:
@@ -268,6 +283,27 @@ def _is_past(time: str, moment: datetime) -> bool:
         return bool(time) and parse_stamp(time) < moment
     except ValueError:
         return False  # A person's line may say no time, or none that can be read.
+
+
+def _evidence(seen: ScannedVault) -> Iterator[Finding]:
+    """Records that rest on a file or document that is not as it was cited."""
+    if seen.citations is None:
+        return
+    for record in seen.valid:
+        for cited in record.citations:
+            standing = seen.citations.standing(cited)
+            place = one_line(standing.citation.place)
+            if standing.state == State.MOVED:
+                yield _cited(record, f"{place}, now {one_line(standing.place)}", "--renew")
+            elif standing.is_stale:
+                deed = "--drop" if standing.state == State.GONE else "--renew"
+                yield _cited(record, f"{place}: {standing.sentence()}", deed)
+    seen.citations.keep()
+
+
+def _cited(record: Record, on: str, deed: str) -> Finding:
+    what = f"{_quoted(record)} rests on {on}"
+    return Finding("evidence", (record.id,), what, f"commonplace cite {record.id} {deed}")
 
 
 def _duplicates(seen: ScannedVault) -> Iterator[Finding]:
@@ -459,6 +495,7 @@ KINDS: dict[str, Callable[[ScannedVault], Iterator[Finding]]] = {
     "contradiction": _contradictions,
     "disagreement": _disagreements,
     "stale": _stale,
+    "evidence": _evidence,
     "duplicate": _duplicates,
     "near-duplicate": _near_duplicates,
     "broken-chain": _broken_chains,

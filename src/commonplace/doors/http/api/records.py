@@ -14,6 +14,7 @@ from commonplace.library.revising import mark_of
 from commonplace.memory import Memory
 from commonplace.model.errors import NoSuchRecord
 from commonplace.model.records import PASSAGE, Hit, Origin, Record, Sensitivity
+from commonplace.tools.cited import data_of
 from commonplace.tools.tool import Argument
 from commonplace.trust import admission
 from commonplace.trust.evidence import LONGEST as LONGEST_QUOTE
@@ -35,6 +36,9 @@ Day = Annotated[str, Argument("a day such as 2026-03-01 or yesterday", max_lengt
 AsOf = Annotated[str, Argument("what held on this day, replaced since or not", max_length=40)]
 Begins = Annotated[str, Argument("the day from which it holds: 2026-12-01, 2w", max_length=40)]
 Ends = Annotated[str, Argument("the last day on which it holds: 2026-12-01, 2w", max_length=40)]
+Evidence = Annotated[
+    list[str], Argument("documents and files it rests on: USER.md:12", max_items=10)
+]
 Superseded = Annotated[bool, Argument("replaced ones too")]
 Pinned = Annotated[bool, Argument("only what its owner pinned")]
 MOST_WORDS = 20
@@ -229,6 +233,7 @@ def show_record(memory: Memory, id: Id) -> Any:
         **shown_hit(hit),
         "superseded_by": list(memory.library.chains.successors(hit.record)),
         "account": _account(memory, hit.record),
+        "cited": [data_of(each) for each in memory.standings(hit.record)],
         "chain": [
             {
                 "id": record.id,
@@ -291,12 +296,19 @@ def add_record(
     quote: Annotated[
         str, Argument("the user's own words that it rests on, as typed", max_length=LONGEST_QUOTE)
     ] = "",
+    evidence: Evidence = [],  # noqa: B006
     valid_from: Begins = "",
     valid_to: Ends = "",
 ) -> Any:
     """Store one memory."""
     done = memory.remember(
-        text, kind=kind, tags=tags, quote=quote, valid_from=valid_from, valid_to=valid_to
+        text,
+        kind=kind,
+        tags=tags,
+        quote=quote,
+        evidence=evidence,
+        valid_from=valid_from,
+        valid_to=valid_to,
     )
     told = redacted(memory, text, *tags) | ({"waits": done.waits} if done.waits else {})
     return Reply(shown_record(done.record) | told, status=201 if done.new else 200)

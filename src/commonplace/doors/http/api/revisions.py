@@ -9,6 +9,7 @@ from commonplace.doors.http import event_stream
 from commonplace.doors.http.api.records import (
     Begins,
     Ends,
+    Evidence,
     may_see,
     redacted,
     seen_removed,
@@ -23,6 +24,7 @@ from commonplace.memory.activity import who_made
 from commonplace.model.errors import NoSuchRecord
 from commonplace.model.limits import MOST_LISTED
 from commonplace.storage.journal import Entry, Op
+from commonplace.tools.cited import data_of
 from commonplace.tools.tool import Argument
 
 Ids = Annotated[list[str], Argument("the ids of records", max_items=MOST_LISTED)]
@@ -62,6 +64,32 @@ def edit_record(
     hit = memory.get(done.records[0].id)
     told = shown_hit(hit) | redacted(memory, text, *tags) | {"change": _change(done)}
     return Reply(told, etag=mark_of(hit.record))
+
+
+@route("POST", "/records/{id}/citations", scope="write")
+def change_citations(
+    memory: Memory,
+    id: Id,
+    do: Annotated[Literal["add", "renew", "drop"], Argument("what to do with what it cites")],
+    evidence: Evidence = [],  # noqa: B006
+) -> Any:
+    """Let a memory rest on documents or files, on the same ones as they are now, or on none.
+
+    To drop, name the places, or none for all. It can be undone.
+    """
+    key = _visible(memory, id)
+    if do == "renew":
+        done = memory.renew_citations(key)
+    elif do == "add":
+        done = memory.cite(key, *evidence)
+    else:
+        done = memory.drop_citations(key, *evidence)
+    record = memory.get(key).record
+    return {
+        "id": key,
+        "cited": [data_of(each) for each in memory.standings(record)],
+        "change": _change(done),
+    }
 
 
 @route("POST", "/records/change", scope="write")

@@ -23,6 +23,7 @@ const GROUPS = {
   stale: { title: "Past their date", lead: "They say themselves until when they are true, and that day is over.", mend: "Remove all" },
   old: { title: "Older than four months", lead: "Age alone is no reason to remove anything. Say which are still true, and they stay away from here.", leave: "All are still true" },
   "broken-chain": { title: "Replacements that lead nowhere", lead: "A memory replaces one that never was, or two replace each other.", mend: "Let them stand by themselves" },
+  evidence: { title: "Evidence that changed", lead: "They rest on a file or a document that is not as it was. Open one to see which, and to renew or drop it." },
   "orphan-summary": { title: "Summaries without their sources", lead: "What they summed up is gone, so they cannot be unfolded.", mend: "Remove all" },
   untidy: { title: "Could be tidier", lead: "Lines stand outside of their sections, or memories stand twice. Tidying sorts them; your own headings and prose stay as they are." },
   quarantined: { title: "Waiting for review", lead: "An agent wants to keep a rule, and you have not decided yet." },

@@ -23,12 +23,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.doors.cli import setup as commands
+from commonplace.doors.cli.main import main
 from commonplace.doors.setup import apply, command, json_edit, toml_edit
 from commonplace.doors.setup.apply import set_up, take_back
 from commonplace.doors.setup.clients import CLIENTS, Where, hooks_shape, skill
 from commonplace.doors.setup.config_files import Kind
 from commonplace.doors.setup.json_edit import Broken, Flavour, WrongShape
 from commonplace.doors.setup.plan import FileChange, SetupPlan, plan, receipt, undoing
+from commonplace.memory import Memory
 from commonplace.model.errors import (
     BadValue,
     CommonplaceError,
@@ -646,6 +648,65 @@ def test_unsetup_takes_out_only_ours_when_somebody_changed_the_file(
     assert "commonplace" not in path.read_text()
 
 
+STAYS = [
+    ("gemini", "{}", "{ADDED}"),
+    ("gemini", '{"mcpServers": {}}', '{ADDED"mcpServers": {}}'),
+    ("gemini", '{"hooks": {"AfterAgent": []}}', '{ADDED"hooks": {"AfterAgent": []}}'),
+    ("gemini", '{"hooks": { /* mine */ }}', '{ADDED"hooks": { /* mine */}}'),
+    ("gemini", None, "{ADDED}"),
+    ("opencode", None, '{ADDED"$schema": "https://opencode.ai/config.json"}'),
+    (
+        "gemini",
+        '{"mcpServers": {"commonplace": {"httpUrl": "http://h"}}}',
+        '{ADDED"mcpServers": {"commonplace": {"httpUrl": "http://h"}}}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("client", "text", "left"), STAYS)
+def test_unsetup_after_an_edit_leaves_what_was_the_persons_and_no_container_of_ours(
+    client: str, text: str | None, left: str, home: Path
+) -> None:
+    path = home / FILES[client] if text is None else written(home, client, text)
+    set_up_plain(client, hooks=True)
+    path.write_text(path.read_text().replace("{", '{"added": 1,', 1))
+    run(client, "--yes", undo=True)
+
+    def bare(text: str) -> str:
+        return "".join(text.split()).replace(",}", "}")
+
+    assert bare(path.read_text()) == bare(left.replace("ADDED", '"added": 1,'))
+
+
+def test_a_file_of_ours_in_which_somebody_wrote_a_comment_stays_with_it(home: Path) -> None:
+    for client, note in (("gemini", "// mine\n"), ("codex", "# mine\n")):
+        set_up_plain(client)
+        path = home / FILES[client]
+        path.write_text(note + path.read_text())
+        run(client, "--yes", undo=True)
+        assert path.read_text().startswith(note)
+        assert "commonplace" not in path.read_text()
+
+
+def test_unsetup_works_when_the_vault_is_gone(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault, other = tmp_path / "gone", tmp_path / "gone too"
+    path = written(home, "gemini", '{"mcpServers": {}}')
+    before = tree(home)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.chdir(home)
+    for named, left in ((["--vault", str(vault)], vault), ([], other)):
+        with Memory.open(left, create=True):
+            pass
+        assert main(["--vault", str(left), "setup", "gemini", "--yes"]) == 0
+        path.write_text(path.read_text() + "\n")
+        shutil.rmtree(left)
+        assert main([*named, "unsetup", "gemini", "--yes"]) == 0
+        path.write_text(path.read_text().removesuffix("\n"))
+        assert tree(home) == before
+
+
 def test_setting_up_again_after_such_a_change_can_be_undone_too(home: Path) -> None:
     path = written(home, "codex", 'model = "o3"\n')
     set_up_plain("codex")
@@ -1037,6 +1098,31 @@ def test_any_file_comes_back_byte_for_byte(
         back = undoing("copilot", home=home, project=None, environ={}, receipts=kept)
         take_back(back, state=Path(state), undone=kept)
     assert tree(home) == before
+
+
+@given(text=texts(relaxed=True), added=values(), hooks=st.booleans())
+def test_of_any_file_that_somebody_edits_meanwhile_all_stays_but_ours(
+    text: str, added: Any, hooks: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    path = written(home, "copilot", text)
+    flavour = CLIENTS["copilot"].shape.flavour
+
+    def edited(text: str) -> str:
+        return json_edit.put("// new\n" + text, ("added by hand",), added, flavour=flavour)
+
+    with tempfile.TemporaryDirectory() as state:
+        set_up(planned("copilot", home, hooks=hooks), state=Path(state))
+        changed = edited(path.read_bytes().decode().removeprefix("\ufeff"))
+        path.write_bytes(changed.encode())
+        kept = apply.load(Path(state), "copilot")
+        back = undoing("copilot", home=home, project=None, environ={}, receipts=kept)
+        take_back(back, state=Path(state), undone=kept)
+    expected = json_edit.value(edited(text.removeprefix("\ufeff")), flavour=flavour)
+    left = path.read_bytes().decode()
+    assert json_edit.value(left, flavour=flavour) == expected
+    assert left.startswith("// new\n")
+    assert left.count("note") >= text.count("note")
 
 
 BLOCKS = (

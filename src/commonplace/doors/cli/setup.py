@@ -6,6 +6,7 @@ Setup alone lists the clients. It also copies what another memory holds, or swit
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from commonplace.doors import which_vault
-from commonplace.doors.cli.main import json_text, open_memory, show
+from commonplace.doors.cli.main import json_text, open_memory, show, vault_path
 from commonplace.doors.cli.terminal import ask, at_terminal, paint
 from commonplace.doors.cli.trust import trust_what_was_made
 from commonplace.doors.setup import connections, other_memories
@@ -22,8 +23,9 @@ from commonplace.doors.setup.command import find_command
 from commonplace.doors.setup.memory_entries import commands, counted, entries_of, shown, told
 from commonplace.doors.setup.other_memories import OtherMemory
 from commonplace.doors.setup.plan import SetupPlan
-from commonplace.model.errors import BadValue
+from commonplace.model.errors import BadValue, NoSuchVault, VaultTrouble
 from commonplace.model.options import is_url
+from commonplace.storage.state_places import own_place
 from commonplace.tools.tool import Answer
 
 if TYPE_CHECKING:
@@ -107,11 +109,23 @@ def setup(arguments: argparse.Namespace) -> int:
 def unsetup(arguments: argparse.Namespace) -> int:
     """Take a client's set-up back, byte for byte where nobody changed the files since.
 
-    Other memories that setup switched off are on again.
+    Other memories that setup switched off are on again. The vault need not be there any more.
     """
-    with open_memory(arguments) as memory:
-        vault, own = connections.vault_of(memory), Path(memory.parts.own())
-        return SetupRun(arguments, vault=vault, own=own).run(undo=True)
+    vault, own = _set_up_for(arguments)
+    return SetupRun(arguments, vault=vault, own=own).run(undo=True)
+
+
+def _set_up_for(arguments: argparse.Namespace) -> tuple[str, Path]:
+    """The vault to take back, which may be gone, and where its receipts are."""
+    gone = "" if arguments.vault else connections.gone_vault(arguments.client)
+    if not gone:
+        try:
+            with open_memory(arguments) as memory:
+                return connections.vault_of(memory), Path(memory.parts.own())
+        except (NoSuchVault, VaultTrouble):
+            gone = vault_path(arguments)
+    vault = gone if is_url(gone) else os.path.realpath(gone)
+    return vault, Path(own_place(vault, os.environ))
 
 
 class SetupRun:

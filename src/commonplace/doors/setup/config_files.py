@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from commonplace.doors.setup import json_edit, toml_edit
-from commonplace.doors.setup.json_edit import Flavour
+from commonplace.doors.setup.json_edit import Broken, Flavour
 
 NAME = "commonplace"
 HOOKS = "hooks"
+Containers = tuple[tuple[str, ...], ...]
 OURS = re.compile(r"commonplace.* hook [a-z-]+ --client [a-z]+")
 # A person may have narrowed or switched off the rest: what is there stays.
 OWN = ("type", "command", "args", "env", "environment")
@@ -83,6 +84,20 @@ def put(target: Target, text: str | None) -> str:
     return text
 
 
+def server_of(shape: Shape, text: str) -> str:
+    """The entry by our name as JSON; empty where there is none."""
+    return _json_at(shape, text, (shape.key, NAME)) if shape.key else ""
+
+
+def containers(shape: Shape, text: str) -> Containers:
+    """What may hold our entries and stands in a text already, such as an empty list of hooks."""
+    data = values(shape, text)
+    hooks = data.get(HOOKS)
+    events = hooks if isinstance(hooks, dict) and shape.kind == Kind.JSON else {}
+    named = [(shape.key,), (HOOKS,), *((HOOKS, event) for event in events)]
+    return tuple(keys for keys in named if value_at(data, keys) is not None)
+
+
 def switched(shape: Shape, before: str, after: str, keys: tuple[str, ...]) -> Switched:
     """What became of one value between two texts of a file."""
     return Switched(keys, _json_at(shape, before, keys), _json_at(shape, after, keys))
@@ -128,15 +143,23 @@ def _set(shape: Shape, text: str, keys: tuple[str, ...], value: Any) -> str:
     return json_edit.put(text, keys, value, flavour=shape.flavour)
 
 
-def drop(shape: Shape, text: str) -> str:
-    """The text without what is ours. A file that is all ours is left: somebody changed it."""
+def drop(shape: Shape, text: str, *, there: Containers | None = None, server: str = "") -> str:
+    """The text without what is ours. A file that is all ours is left: somebody changed it.
+
+    `there` are the containers that stood in it before, and stay; None where that is not known.
+    `server` is the entry of the person's own that ours replaced.
+    """
     if shape.kind == Kind.WHOLE:
         return text
-    if shape.kind == Kind.TOML:
-        return toml_edit.drop(text, (shape.key, NAME))
     if shape.key:
-        text = json_edit.drop(text, (shape.key, NAME), flavour=shape.flavour)
-    return _drop_hooks(text, shape.flavour)
+        text = _set(shape, text, (shape.key, NAME), None)
+    if shape.key and server:
+        text = _set(shape, text, (shape.key, NAME), json.loads(server))
+    if shape.kind == Kind.TOML:
+        return text
+    text = _drop_hooks(text, shape.flavour, there or ())
+    ours = shape.key and there is not None and (shape.key,) not in there
+    return _drop_empty(text, (shape.key,), shape.flavour) if ours else text
 
 
 def is_all_ours(target: Target, text: str) -> bool:
@@ -149,7 +172,10 @@ def is_shell(shape: Shape, text: str) -> bool:
     if shape.kind != Kind.JSON:
         return shape.kind == Kind.TOML and not text.strip(json_edit.MARK + json_edit.BLANK)
     began = json_edit.value(shape.new, flavour=shape.flavour)
-    left = json_edit.value(text, flavour=shape.flavour)
+    try:
+        left = json_edit.value(text, flavour=replace(shape.flavour, comments=False))
+    except Broken:
+        return False  # Somebody's comment is left.
     return {**left, shape.key: left.get(shape.key) or {}} == {**began, shape.key: {}}
 
 
@@ -211,14 +237,15 @@ def _is_ours(hook: Any) -> bool:
     return isinstance(command, str) and bool(OURS.search(command))
 
 
-def _drop_hooks(text: str, flavour: Flavour) -> str:
+def _drop_hooks(text: str, flavour: Flavour, there: Containers) -> str:
     found = json_edit.at(json_edit.read(text, flavour=flavour), (HOOKS,))
     events = found.value if found and isinstance(found.value, dict) else {}
     ours = [event for event, groups in events.items() if any(map(_is_ours, _hooks_in(groups)))]
     for event in ours:
         text = _drop_event(text, event, flavour)
-        text = _drop_empty(text, (HOOKS, event), flavour)
-    return _drop_empty(text, (HOOKS,), flavour) if ours else text
+        if (HOOKS, event) not in there:
+            text = _drop_empty(text, (HOOKS, event), flavour)
+    return _drop_empty(text, (HOOKS,), flavour) if ours and (HOOKS,) not in there else text
 
 
 def _drop_event(text: str, event: str, flavour: Flavour) -> str:
@@ -237,5 +264,7 @@ def _drop_event(text: str, event: str, flavour: Flavour) -> str:
 
 
 def _drop_empty(text: str, path: tuple[str, ...], flavour: Flavour) -> str:
+    """The text without a container that holds nothing, nor a comment of somebody's."""
     found = json_edit.at(json_edit.read(text, flavour=flavour), path)
-    return text if found is None or found.value else json_edit.drop(text, path, flavour=flavour)
+    blank = found and not text[found.start + 1 : found.end - 1].strip(json_edit.BLANK)
+    return json_edit.drop(text, path, flavour=flavour) if blank else text

@@ -121,6 +121,15 @@ def _used(name: str, where: Where) -> dict[str, str]:
     return found
 
 
+def gone_vault(client: str, where: Where | None = None) -> str:
+    """A vault that a client is connected to and that is not there any more; empty if none is."""
+    try:
+        used = _used(known(client), where or here()).values()
+    except (Broken, WrongShape, CommonplaceError):
+        return ""
+    return next((each for each in used if not is_url(each) and not os.path.exists(each)), "")
+
+
 def _is_same(one: str, other: str) -> bool:
     if is_url(one) or is_url(other):
         return one == other

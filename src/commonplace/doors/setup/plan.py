@@ -14,11 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from commonplace.doors.setup import clients
 from commonplace.doors.setup.clients import CLIENTS, PREFIX, Launch, Where
 from commonplace.doors.setup.config_files import (
     NAME,
+    Containers,
     Kind,
     Shape,
     Switch,
@@ -112,6 +114,10 @@ class SetupReceipt:
     made: tuple[str, ...] = ()
     switched: tuple[Switched, ...] = ()
     """The switches of other memories, for a file that somebody changed since."""
+    containers: Containers | None = None
+    """What may hold our entries and stood in the file before; None where that was not noted."""
+    server: str = ""
+    """The entry by our name that stood in it before, as JSON."""
 
     def fits(self, text: str) -> bool:
         """Whether the text is the one that setup wrote."""
@@ -129,15 +135,23 @@ def receipt(
     kind: Kind,
     made: tuple[str, ...] = (),
     switched: tuple[Switched, ...] = (),
+    containers: Containers | None = None,
+    server: str = "",
 ) -> SetupReceipt:
     """The receipt of one change."""
+    more: dict[str, Any] = {
+        "made": made,
+        "switched": switched,
+        "containers": containers,
+        "server": server,
+    }
     if before is None:
-        return SetupReceipt(kind, False, _digest(after), made=made, switched=switched)
+        return SetupReceipt(kind, False, _digest(after), **more)
     start = len(os.path.commonprefix([before, after]))
     rest = min(len(before), len(after)) - start
     same = len(os.path.commonprefix([before[::-1][:rest], after[::-1][:rest]]))
     end, old = len(after) - same, before[start : len(before) - same]
-    return SetupReceipt(kind, True, _digest(after), start, end, old, made, switched)
+    return SetupReceipt(kind, True, _digest(after), start, end, old, **more)
 
 
 def _digest(text: str) -> str:
@@ -319,7 +333,7 @@ def without_us(current: str, shape: Shape, receipt: SetupReceipt) -> str | None:
     """What a file says when setup's part is taken back; None when there is no file then."""
     if receipt.fits(current):
         return receipt.previous(current)
-    after = drop(shape, current)
+    after = drop(shape, current, there=receipt.containers, server=receipt.server)
     for done in reversed(receipt.switched):
         after = switch_back(shape, after, done)
     return None if not receipt.there and is_shell(shape, after) else after

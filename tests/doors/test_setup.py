@@ -1120,9 +1120,12 @@ def test_of_any_file_that_somebody_edits_meanwhile_all_stays_but_ours(
         take_back(back, state=Path(state), undone=kept)
     expected = json_edit.value(edited(text.removeprefix("\ufeff")), flavour=flavour)
     left = path.read_bytes().decode()
+    if expected.get("mcpServers", {}).get("commonplace", "") is None:
+        del expected["mcpServers"]["commonplace"]  # That is no entry.
     assert json_edit.value(left, flavour=flavour) == expected
     assert left.startswith("// new\n")
-    assert left.count("note") >= text.count("note")
+    # A comment inside an entry of our name goes with it.
+    assert "commonplace" in text or left.count("note") >= text.count("note")
 
 
 BLOCKS = (

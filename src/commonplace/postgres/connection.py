@@ -107,14 +107,26 @@ class Database:
         cls, place: DatabaseUrl, *, clock: Clock, seconds: float = 30.0, create: bool = True
     ) -> Database:
         """Connect, bring the tables to their shape, and find the profile or make it."""
-        pool = join(place.server, place.schema)
-        database = cls(place, pool, clock=clock, seconds=seconds)
+        database = cls(place, join(place.server, place.schema), clock=clock, seconds=seconds)
+
+        def find(connection: PoolConnection) -> None:
+            database.profile = database._find_profile(connection, create=create)
+
+        return database._reached(create=create, then=find)
+
+    @classmethod
+    def open_whole(cls, place: DatabaseUrl, *, clock: Clock, seconds: float = 30.0) -> Database:
+        """The same without a profile, for what belongs to no one of them: tenants and tokens."""
+        database = cls(place, join(place.server, place.schema), clock=clock, seconds=seconds)
+        return database._reached(create=False, then=lambda connection: None)
+
+    def _reached(self, *, create: bool, then: Callable[[PoolConnection], None]) -> Database:
         try:
-            database.again(lambda: database._set_up(create=create))
+            self.again(lambda: self._set_up(create=create, then=then))
         except BaseException:
-            leave(pool)
+            leave(self._pool)
             raise
-        return database
+        return self
 
     @classmethod
     def upgrade(
@@ -142,12 +154,12 @@ class Database:
         except psycopg.Error as error:
             raise self._cannot_connect(error) from None
 
-    def _set_up(self, *, create: bool) -> None:
+    def _set_up(self, *, create: bool, then: Callable[[PoolConnection], None]) -> None:
         try:
             with self._borrow() as connection, self._begun(connection):
                 migrate(connection, schema=self.place.schema, where=self.where, create=create)
                 self.engine = probe(connection, self.where)
-                self.profile = self._find_profile(connection, create=create)
+                then(connection)
         except psycopg.Error as error:
             raise self._cannot_connect(error) from None
 
@@ -260,8 +272,7 @@ class Database:
             yield
             return
         with self.transaction():
-            [row] = self.rows(LOCK, (self.profile,))
-            found = self._threads.head = Head(*row)
+            found = self._threads.head = self._head_by(LOCK)
             try:
                 yield
                 head = self._threads.head
@@ -294,8 +305,13 @@ class Database:
         if self.is_locked:
             held: Head = self._threads.head
             return held
-        [row] = self.rows(HEAD, (self.profile,))
-        return Head(*row)
+        return self._head_by(HEAD)
+
+    def _head_by(self, statement: str) -> Head:
+        rows = self.rows(statement, (self.profile,))
+        if not rows:
+            raise NoSuchVault(self.where)  # It was dropped while this had it open.
+        return Head(*rows[0])
 
     def set_head(self, **changes: Any) -> None:
         """Change the profile's own row, under the lock. It is written once, at the end of it."""

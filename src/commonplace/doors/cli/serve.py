@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from commonplace.model.errors import BadValue, NoSuchVault
 if TYPE_CHECKING:
     from commonplace.doors.http.access_tokens import AccessTokens
     from commonplace.memory import Memory
+    from commonplace.postgres.tenants import Tenants
     from commonplace.storage.notes import FileNotes
     from commonplace.tools.tool import Answer
 
@@ -165,6 +167,11 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
         help="processes that answer searches and other reads (default: one for each core, up to 4)",
     )
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    parser.add_argument(
+        "--tenants",
+        action="store_true",
+        help="serve every profile of the PostgreSQL database that PATH names, also those to come",
+    )
 
 
 def serve(arguments: argparse.Namespace) -> int:
@@ -181,10 +188,11 @@ def serve(arguments: argparse.Namespace) -> int:
             print(_link(_running(arguments), tokens.login_code()))
         return 0
     arguments.port = PORT if arguments.port is None else arguments.port
-    paths = _paths(arguments)
-    for path in paths:
+    paths = _tenants(arguments) if arguments.tenants else _paths(arguments)
+    # Options are the same for all tenants: one tells whether they can be read.
+    for path in islice(paths.values(), 1) if isinstance(paths, Mapping) else paths:
         with _open_served(arguments, path, origin="owner") as memory:
-            # One that cannot be read is refused before anything is said to run.
+            # A schedule that cannot be read is refused before anything is said to run.
             memory.schedule()
     with listen(arguments.host, arguments.port) as listener:
         arguments.port = listener.getsockname()[1]
@@ -200,10 +208,11 @@ def serve(arguments: argparse.Namespace) -> int:
             oauth=arguments.oauth,
         )
         made.fork(_workers(arguments), listener=listener)
-        _note(arguments, made.vaults.paths)
+        served = {} if arguments.tenants else made.vaults.paths
+        _note(arguments, served)
         # Whoever follows the link acts as the person: an agent that starts a gateway gets none.
         link = "" if agent_above() else _link(_base(arguments), made.tokens.login_code())
-        _say(arguments, made.vaults.paths, link)
+        _say(arguments, list(served), link)
         with Schedules(
             lambda path: _open_served(arguments, path, origin="owner"),
             made.vaults.paths.values,
@@ -211,6 +220,27 @@ def serve(arguments: argparse.Namespace) -> int:
         ):
             server.run(made, listener)
     return 0
+
+
+def _tenants(arguments: argparse.Namespace) -> Tenants:
+    """The tenants of the one database that is named."""
+    from commonplace.model.clock import Clock
+    from commonplace.model.options import is_url
+
+    [path, *others] = _paths(arguments)
+    if others or not is_url(path):
+        raise BadValue(
+            "--tenants", "it takes one database", next_step="Name it: postgresql://host/database."
+        )
+    if arguments.oauth:
+        raise BadValue(
+            "--oauth",
+            "it asks one person, and tenants are many",
+            next_step="Give each tenant a token: 'commonplace token add NAME --for-vault TENANT'.",
+        )
+    from commonplace.postgres.tenants import Tenants
+
+    return Tenants(path, clock=Clock())
 
 
 def _workers(arguments: argparse.Namespace) -> int:
@@ -225,7 +255,7 @@ def _workers(arguments: argparse.Namespace) -> int:
 
 def _say(arguments: argparse.Namespace, names: Iterable[str], link: str) -> None:
     """Where the gateway is, for the person who started it."""
-    print(f"Serving {', '.join(names)}.")
+    print(f"Serving {', '.join(names) or 'every tenant of the database'}.")
     print(f"Page (this link lets you in once): {link}" if link else _without_link(arguments))
     asked = ", or by OAuth" if arguments.oauth else ""
     print(f"MCP: {_base(arguments)}/mcp with a token of 'commonplace token add'{asked}.")
@@ -378,12 +408,26 @@ def _check_vaults(arguments: argparse.Namespace) -> None:
     """Refuse a token for a vault that neither this command nor a gateway of this user has."""
     served = (name for each in _started_gateways() for name in each.vaults)
     known = dict.fromkeys((*_names(arguments), *served))
-    if unknown := [name for name in arguments.for_vault if name not in known]:
+    tenants = _tenants_of(vault_path(arguments))
+    unknown = [name for name in arguments.for_vault if name not in known and name not in tenants]
+    if unknown:
         raise BadValue(
             "--for-vault",
             f"no gateway here has a vault {', '.join(unknown)}; known are {', '.join(known)}",
             next_step="Use one of these, or say where it is: --vault PATH.",
         )
+
+
+def _tenants_of(place: str) -> Mapping[str, str]:
+    """The profiles beside a vault in PostgreSQL; none of one in files."""
+    from commonplace.model.clock import Clock
+    from commonplace.model.options import is_url
+
+    if not is_url(place):
+        return {}
+    from commonplace.postgres.tenants import Tenants
+
+    return Tenants(place, clock=Clock())
 
 
 class StartedGateway(Struct, frozen=True):

@@ -308,7 +308,7 @@ def passes_of(paths: Sequence[str], *, clock: Clock) -> Passes:
     places = [parse_url(path) for path in paths]
     if len({(place.server, place.schema) for place in places}) > 1:
         return FilePasses(tokens_file())
-    return DatabasePasses(Database.open(places[0], clock=clock, create=False))
+    return DatabasePasses(Database.open_whole(places[0], clock=clock))
 
 
 def tokens_file(environ: Any = os.environ) -> Path:

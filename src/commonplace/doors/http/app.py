@@ -9,10 +9,10 @@ from __future__ import annotations
 import gzip
 import mimetypes
 import re
-from asyncio import TaskGroup, get_running_loop
+from asyncio import get_running_loop
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path as FilePath
@@ -35,6 +35,7 @@ from commonplace.doors.http import event_stream, openapi
 from commonplace.doors.http.access_tokens import LINK, SESSION_SECONDS, AccessTokens, Pass
 from commonplace.doors.http.api import ROUTES, RouteCall, ToolCall
 from commonplace.doors.http.guard import COOKIE, FAULT, Guard, is_private, pass_of, scope_for
+from commonplace.doors.http.mcp_servers import McpServers
 from commonplace.doors.http.requests import (
     NotAllowed,
     allowed,
@@ -54,7 +55,7 @@ from commonplace.doors.http.responses import (
     problem_of,
 )
 from commonplace.doors.http.routes import Route
-from commonplace.doors.http.workers import Call, Caller, NoSuchName, Vaults, Work, Workers, answer
+from commonplace.doors.http.workers import Call, Caller, Vaults, Work, Workers, answer
 from commonplace.model.clock import Clock
 from commonplace.model.errors import BadValue, CommonplaceError
 from commonplace.model.options import shown_value
@@ -62,10 +63,11 @@ from commonplace.model.records import Origin
 
 if TYPE_CHECKING:
     from commonplace.doors.http.oauth import OAuth
-    from commonplace.doors.http.server import Later
     from commonplace.memory import Memory
 
 THREADS = 8
+MOST_DESCRIBED = 24
+"""Vaults whose tools the description of the API lists: tenants of a database have the same."""
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 POSITION = re.compile(r"[0-9]{1,15}")
 PAGES = files("commonplace.doors.http") / "web"
@@ -116,7 +118,7 @@ class Gateway:
         *,
         clock: Clock,
         hosts: Iterable[str],
-        mcp: Mapping[str, Later],
+        mcp: McpServers | None,
         dialect: str | None = None,
         oauth: OAuth | None = None,
         public_url: str = "",
@@ -141,7 +143,7 @@ class Gateway:
         )
 
     async def _inside(self, scope: Scope, receive: Any, send: Any) -> None:
-        """MCP at `/mcp/VAULT`, and at `/mcp` for the first vault; the rest is ours."""
+        """MCP at `/mcp/VAULT`, and at `/mcp` for the vault of the token; the rest is ours."""
         parts = scope.get("path", "").strip("/").split("/")
         found = pass_of(scope)
         answer: App
@@ -152,15 +154,20 @@ class Gateway:
                 answer = problem_of(refused)
             await answer(scope, receive, send)
             return
-        vault = parts[1] if len(parts) > 1 else next(iter(self.mcp))
-        if vault not in self.mcp:
-            answer = problem_of(NoSuchName(vault, self.mcp))
-        elif found is None or not found.allows("write") or not found.opens(vault):
-            refused = NotAllowed("use the tools of this vault", scope="write", vault=vault)
-            answer = problem_of(refused)
-        else:
-            answer, scope = self.mcp[vault], {**scope, "path": "/mcp", "headers": _as_here(scope)}
-        await answer(scope, receive, send)
+        vault = parts[1] if len(parts) > 1 else await self.work(self._first_for, found)
+        try:
+            if found is None or not found.allows("write") or not found.opens(vault):
+                raise NotAllowed("use the tools of this vault", scope="write", vault=vault)
+            await self.work(self.vaults.path, vault)
+        except CommonplaceError as error:
+            await problem_of(error)(scope, receive, send)
+            return
+        scope = {**scope, "path": "/mcp", "headers": _as_here(scope)}
+        await self.mcp.of(vault)(scope, receive, send)
+
+    def _first_for(self, found: Pass | None) -> str:
+        """The vault that is meant by who names none: the first that the token opens."""
+        return found.vaults[0] if found and found.vaults else next(iter(self.vaults.paths), "")
 
     def fork(self, count: int, *, listener: socket) -> None:
         """Start processes that answer reads. To be called before any thread starts."""
@@ -170,8 +177,8 @@ class Gateway:
         """End the event streams and the sessions over MCP."""
         for watch in self._watches.values():
             watch.end()
-        for each in self.mcp.values():
-            each.end()
+        if self.mcp:
+            self.mcp.end()
 
     def _application(self) -> Starlette:
         consents = (
@@ -219,9 +226,7 @@ class Gateway:
         try:
             if self._workers:
                 await self._workers.connect()
-            async with TaskGroup() as running:
-                for each in self.mcp.values():
-                    running.create_task(each.live())
+            async with self.mcp.running() if self.mcp else nullcontext():
                 yield
                 self.stop()
         finally:
@@ -254,13 +259,8 @@ class Gateway:
         work = Work(vault, Caller(Origin.AGENT), deed)
         return await self._workers.ask(work) if self._workers else None
 
-    def _check_name(self, vault: str) -> None:
-        if vault not in self.vaults.paths:
-            raise NoSuchName(vault, self.vaults.paths)
-
     def _call(self, route: Route, request: Request, found: Pass, body: dict[str, Any]) -> RouteCall:
         path = {name: str(value) for name, value in request.path_params.items()}
-        self._check_name(path["vault"])
         if "etag" in (each.name for each in route.tool.parameters):
             body = conditions(request) | body
         query = {name: request.query_params.getlist(name) for name in request.query_params}
@@ -273,7 +273,6 @@ class Gateway:
         def own() -> str:
             return tools.dialect_of(self.vaults.memory(vault, Caller(Origin.AGENT)).layout.name)
 
-        self._check_name(vault)
         if vault not in self._dialects:
             self._dialects[vault] = self.dialect or await self.work(own)
         return self._dialects[vault]
@@ -303,15 +302,19 @@ class Gateway:
 
     async def _list_vaults(self, request: Request) -> Sent:
         found = pass_of(request.scope)
-        names = self._open_to(found)
+        names = await self.work(self._open_to, found)
         who = {"name": found.name, "scope": found.scope} if found else None
         told = {"vaults": names, "who": who, "version": __version__}
         if found and found.origin == Origin.OWNER:
-            told["places"] = {name: shown_value(self.vaults.paths[name]) for name in names}
+            told["places"] = {
+                name: shown_value(path)
+                for name, path in (await self.work(lambda: dict(self.vaults.paths))).items()
+                if name in names
+            }
         return answered(told)
 
     async def _openapi(self, request: Request) -> Sent:
-        vaults = self._open_to(pass_of(request.scope))
+        vaults = (await self.work(self._open_to, pass_of(request.scope)))[:MOST_DESCRIBED]
         offered = {name: _table(await self._dialect(name)) for name in vaults}
         return answered(openapi.document(ROUTES, offered, version=__version__))
 
@@ -420,7 +423,7 @@ class Gateway:
         if not isinstance(vaults, list):
             raise BadValue("vaults", "it is not a list", next_step="Send their names.")
         for each in vaults:
-            self._check_name(str(each))
+            await self.work(self.vaults.path, str(each))
         token = await self.work(lambda: self.tokens.add(name, scope, vaults=tuple(vaults)))
         return answered({"name": name, "token": token}, 201)
 

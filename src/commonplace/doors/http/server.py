@@ -6,9 +6,8 @@ anything. It needs the extra `gateway`; the command line imports it only to serv
 
 from __future__ import annotations
 
-import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,9 @@ from commonplace.model.errors import BadValue, MissingExtra
 
 if TYPE_CHECKING:
     from commonplace.doors.http.app import Gateway
+    from commonplace.doors.http.workers import Vaults
     from commonplace.memory import Memory
+    from commonplace.postgres.tenants import Tenants
 
 GRACE_SECONDS = 2
 """How long a request that is on may still take when the gateway is told to stop."""
@@ -28,7 +29,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def gateway(
-    paths: list[str],
+    paths: Sequence[str] | Tenants,
     open_memory: Callable[[str, str], Memory],
     *,
     port: int,
@@ -43,8 +44,9 @@ def gateway(
 ) -> Gateway:
     """A gateway over these vaults, ready to be served.
 
-    `open_memory` opens a vault by its path, for an origin; `mcp` makes the MCP application of one
-    from its name and path. The tools are those of `dialect`, or else of each vault's own.
+    `paths` are where they are, or all tenants of a database. `open_memory` opens a vault by its
+    path, for an origin; `mcp` makes the MCP application of one from its name and path. The tools
+    are those of `dialect`, or else of each vault's own.
     `public_url` is the address that a proxy in front has; with `oauth`, clients may ask the person
     there for tokens.
     """
@@ -58,10 +60,12 @@ def gateway(
         command_for,
         passes_of,
     )
+    from commonplace.doors.http.mcp_servers import McpServers
     from commonplace.doors.http.workers import Vaults, named
 
     clock = clock or Clock()
-    passes = FilePasses(tokens) if tokens else passes_of(paths, clock=clock)
+    places = paths if isinstance(paths, Sequence) else [paths.place.url()]
+    passes = FilePasses(tokens) if tokens else passes_of(places, clock=clock)
     kept = AccessTokens(passes, clock=clock)
     if host not in ("127.0.0.1", "::1", "localhost") and not kept.named():
         raise BadValue(
@@ -72,8 +76,8 @@ def gateway(
     public_url = checked_url(public_url) if public_url else ""
     names = (*names, *([public_url.partition("://")[2]] if public_url else ()))
     hosts = [f"{name}:{port}" for name in (*LOOPBACK, host, *names)] + list(names)
-    vaults = Vaults(named(paths), open_memory)
-    spoken = {name: Later(partial(mcp, name, path)) for name, path in vaults.paths.items() if mcp}
+    vaults = Vaults(named(paths) if isinstance(paths, Sequence) else paths, open_memory)
+    spoken = McpServers(partial(_made, mcp, vaults)) if mcp else None
     granting = None
     if oauth:
         from commonplace.doors.http.grants import Grants
@@ -91,6 +95,11 @@ def gateway(
         oauth=granting,
         public_url=public_url,
     )
+
+
+def _made(mcp: Callable[[str, str], Any], vaults: Vaults, name: str) -> Any:
+    """The MCP application of a vault by its name."""
+    return mcp(name, vaults.path(name))
 
 
 def checked_url(given: str) -> str:
@@ -135,41 +144,3 @@ def run(made: Gateway, listener: socket) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         Server(config).run(sockets=[listener])
-
-
-class Later:
-    """An application that is made at the first request to it.
-
-    The MCP SDK takes a second to import, and most people who open the page never speak MCP.
-    """
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
-        self._wanted, self._made, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._app: Any = None
-        self._trouble: Exception | None = None
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self._wanted.set()
-        await self._made.wait()
-        if self._trouble:
-            raise self._trouble
-        await self._app(scope, receive, send)
-
-    async def live(self) -> None:
-        """Wait to be asked, then be the application until `end`: it must live in one task."""
-        await self._wanted.wait()
-        if self._over.is_set():
-            return
-        try:
-            self._app = await asyncio.to_thread(self._make)
-            async with self._app.router.lifespan_context(self._app):
-                self._made.set()
-                await self._over.wait()
-        except Exception as trouble:
-            self._trouble = trouble
-            self._made.set()
-
-    def end(self) -> None:
-        self._over.set()
-        self._wanted.set()

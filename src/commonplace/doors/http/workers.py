@@ -16,8 +16,9 @@ import signal
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from socket import SHUT_RDWR, socket, socketpair
 from time import sleep
@@ -36,6 +37,8 @@ from commonplace.storage import option_edits
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
+MOST_TOLD = 12
+"""Vaults that are named to who asks for another."""
 OPEN = 16
 """How many memories a thread keeps open."""
 MOST = 4
@@ -55,10 +58,10 @@ GARBAGE = 50_000
 class NoSuchName(NotFound):
     """A name that no vault of this gateway has."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(
-            f"This gateway has no vault {name!r}.", next_step=f"It has {', '.join(known)}."
-        )
+    def __init__(self, name: str, known: Mapping[str, str]) -> None:
+        told = ", ".join(islice(known, MOST_TOLD))
+        more = " and others" if len(known) > MOST_TOLD else ""
+        super().__init__(f"This gateway has no vault {name!r}.", next_step=f"It has {told}{more}.")
 
 
 class Caller(Struct, frozen=True):
@@ -81,7 +84,7 @@ class Held(NamedTuple):
 class Vaults:
     """Vaults by name, opened when they are first asked for, by their path and for an origin."""
 
-    def __init__(self, paths: dict[str, str], open_memory: Callable[[str, str], Memory]) -> None:
+    def __init__(self, paths: Mapping[str, str], open_memory: Callable[[str, str], Memory]) -> None:
         self.paths = paths
         self._open = open_memory
         self._local = threading.local()
@@ -93,8 +96,6 @@ class Vaults:
 
         All sessions of one origin share one that is open, with what it remembers of its index.
         """
-        if name not in self.paths:
-            raise NoSuchName(name, self.paths)
         held: dict[tuple[str, str], Held] = self._local.__dict__.setdefault("held", {})
         found = self._renewed(name, caller.origin, held.pop((name, caller.origin), None))
         held[name, caller.origin] = found
@@ -127,12 +128,20 @@ class Vaults:
             self._close(held.memory)
         return opened
 
+    def path(self, name: str) -> str:
+        """Where the vault of this name is."""
+        try:
+            return self.paths[name]
+        except KeyError:
+            raise NoSuchName(name, self.paths) from None
+
     def _opened(self, name: str, origin: str) -> Held:
-        before = option_edits.stand(self.paths[name])
-        memory = self._open(self.paths[name], origin)
+        path = self.path(name)
+        before = option_edits.stand(path)
+        memory = self._open(path, origin)
         with self._guard:
             self._all.append(memory)
-        is_root = memory.root_path == self.paths[name]
+        is_root = memory.root_path == path
         return Held(memory, before if is_root else option_edits.stand(memory.root_path))
 
     def _close(self, memory: Memory) -> None:

@@ -28,8 +28,9 @@ from commonplace.upkeep.repeated import LIKE, LIKE_QUESTION, TIMES, Group, Typed
 
 NAME = "learning.json"
 """The note that says how far the last look went."""
-LOOKED_AT = 10_000
-"""The last messages that are looked at."""
+LOOKED_AT, SENTENCES = 10_000, 2_000
+"""The last messages, and of their corrections and of their questions the last, that are looked at.
+"""
 OLDEST = timedelta(days=60)
 """How long a command stays in the log."""
 KEPT_TIMES = 5
@@ -103,8 +104,8 @@ class Learner:
 
     def _seen(self) -> list[Suggestion]:
         typed = self._typed()
-        corrections = [each for each in typed if repeated.corrects(each.text)]
-        questions = [each for each in typed if repeated.asks(each.text)]
+        corrections = [each for each in typed if repeated.corrects(each.text)][-SENTENCES:]
+        questions = [each for each in typed if repeated.asks(each.text)][-SENTENCES:]
         said = repeated.groups(corrections, self._alike, like=LIKE)
         asked = repeated.groups(questions, self._alike, like=LIKE_QUESTION, plain=True)
         return [

@@ -7,6 +7,7 @@ alarm. It knows no vault: sentences go in, groups come out, the same for the sam
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
@@ -21,10 +22,12 @@ TIMES = 3
 """How often something must be there, each in another session or on another day."""
 LIKE, LIKE_QUESTION = 0.6, 0.75
 """The share of their words that two sentences must have in common to say the same."""
-HALF_LIKE = 0.3
-"""From here on words that are near in meaning are counted as well."""
+HALF_LIKE, SHORT = 0.3, 10
+"""From here on one word that is near in meaning is counted as well, of so many in both."""
 NEAR = 0.55
 """The likeness from which one word stands for another."""
+MOST_MEANINGS, MOST_COMPARED = 8, 20
+"""Different wordings of a group that are compared, and groups that a sentence is compared with."""
 LATE = 30
 """Words of a sentence that are looked at: nobody corrects in more."""
 
@@ -200,22 +203,20 @@ def likeness(one: Meaning, other: Meaning, alike: Alike) -> float:
         return 0.0
     total = one.size + other.size
     shared = 2 * (len(one.pro & other.pro) + len(one.con & other.con)) / total
-    if not HALF_LIKE <= shared < 1:
+    if total > SHORT or not HALF_LIKE <= shared < 1:
         return shared
-    near = _near(one.pro, other.pro, alike) + _near(one.con, other.con, alike)
+    near = _is_near(one.pro, other.pro, alike) or _is_near(one.con, other.con, alike)
     return shared + 2 * near / total
 
 
-def _near(ours: frozenset[str], theirs: frozenset[str], alike: Alike) -> int:
-    """How many words that only one has are near in meaning to one that only the other has."""
-    left = sorted(theirs - ours)
-    count = 0
-    for word in sorted(ours - theirs):
-        best = max(left, key=lambda other: (alike(word, other), other), default="")
-        if best and not (word.isdigit() or best.isdigit()) and alike(word, best) >= NEAR:
-            left.remove(best)
-            count += 1
-    return count
+def _is_near(ours: frozenset[str], theirs: frozenset[str], alike: Alike) -> bool:
+    """Whether a word that only one has is near in meaning to one that only the other has."""
+    return any(
+        alike(word, other) >= NEAR
+        for word in ours - theirs
+        for other in theirs - ours
+        if not (word.isdigit() or other.isdigit())
+    )
 
 
 def groups(
@@ -232,13 +233,13 @@ def groups(
         meant = stems.of(meaning(each.text, plain=plain))
         if meant.size < (2 if plain else 1):
             continue
-        near = {at for word in meant.words for at in having.get(word, ())}
-        at = _best(found, sorted(near), meant, alike, like)
+        near = Counter(at for word in meant.words for at in having.get(word, ()))
+        at = _best(found, near, meant, alike, like)
         if at < 0:
             at = len(found)
             found.append(Group([], []))
         found[at].said.append(each)
-        if meant not in found[at].meanings:
+        if meant not in found[at].meanings and len(found[at].meanings) < MOST_MEANINGS:
             found[at].meanings.append(meant)
         for word in meant.words:
             places = having.setdefault(word, [])
@@ -248,12 +249,13 @@ def groups(
 
 
 def _best(
-    found: Sequence[Group], near: Sequence[int], meant: Meaning, alike: Alike, like: float
+    found: Sequence[Group], near: Counter[int], meant: Meaning, alike: Alike, like: float
 ) -> int:
-    """The group that a sentence belongs to; -1 where it is like none."""
+    """The group that a sentence belongs to: the one that all in it are most like; -1 for none."""
     best, where = like, -1
-    for at in near:
-        score = max(likeness(meant, each, alike) for each in found[at].meanings)
+    for at, _ in sorted(near.items(), key=lambda each: (-each[1], each[0]))[:MOST_COMPARED]:
+        meanings = found[at].meanings
+        score = sum(likeness(meant, each, alike) for each in meanings) / len(meanings)
         if score > best or (score == best and where < 0):
             best, where = score, at
     return where

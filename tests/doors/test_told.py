@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from commonplace.memory import Memory
-from commonplace.model.errors import DiskFull
+from commonplace.doors.cli import main as cli
+from commonplace.memory import Memory, telling
+from commonplace.model.errors import DiskFull, NotFound
 from commonplace.storage.ledger import ToldLine
+from tests.data import clock_at
 
 SESSION = "5e55-10"
 
@@ -73,10 +77,10 @@ def test_a_telling_has_each_record_with_its_reason_and_cost(memory: Memory) -> N
     record = memory.store("The boat is called Albatros", kind="fact")
     found = memory.relevant("What is the boat called?")
     memory.note_context("prompt", found)
-    [telling] = memory.ledger.tellings(SESSION)
-    assert (telling.event, telling.tokens) == ("prompt", found.tokens)
-    assert (telling.lines[0].record, telling.lines[0].why) == (record.id, "it fits this message")
-    assert "Albatros" not in str(telling)
+    [noted] = memory.ledger.tellings(SESSION)
+    assert (noted.event, noted.tokens) == ("prompt", found.tokens)
+    assert (noted.lines[0].record, noted.lines[0].why) == (record.id, "it fits this message")
+    assert "Albatros" not in str(noted)
 
 
 def test_a_disk_that_takes_no_note_keeps_no_memory_back(
@@ -107,3 +111,88 @@ def test_a_brief_is_whole_however_often_it_is_asked_for(memory: Memory) -> None:
     memory.store("The boat is called Albatros", kind="fact")
     memory.for_agents = True
     assert memory.brief() == memory.brief() != []
+
+
+# Who was told what.
+
+
+def test_the_sessions_are_listed_with_what_they_cost(memory: Memory) -> None:
+    memory.store("The boat is called Albatros", kind="fact")
+    told(memory, "What is the boat called?")
+    told(memory.for_session("another"), "What is the boat called?")
+    found = telling.sessions(memory)
+    assert {each.session for each in found} == {SESSION, "another"}
+    assert all((each.memories, each.tokens > 0) == (1, True) for each in found)
+
+
+def test_a_session_is_found_by_its_beginning_and_as_the_last(memory: Memory) -> None:
+    memory.store("The boat is called Albatros", kind="fact")
+    told(memory, "What is the boat called?")
+    assert telling.told_to(memory, "5e55")[0] == telling.told_to(memory, "last")[0] == SESSION
+    with pytest.raises(NotFound, match="commonplace told"):
+        telling.told_to(memory, "none")
+
+
+def test_what_was_forgotten_or_is_secret_by_now_is_not_shown(memory: Memory) -> None:
+    first = memory.store("The boat is called Albatros", kind="fact")
+    second = memory.store("The boat has its berth at Lauwersoog", kind="fact")
+    lines = telling.lines_for([first, second], "the agent asked")
+    memory.note_told("brief", [*lines, ToldLine("mem-none")])
+    memory.delete(first.id)
+    _, [at] = telling.told_to(memory, SESSION)
+    assert [(line.text, line.gone) for line in at.lines] == [
+        ("", "forgotten"),
+        (second.text, ""),
+        ("", "forgotten"),
+    ]
+    secret = memory.store("The alarm is 4711", sensitivity="secret")
+    memory.note_told("brief", [ToldLine(secret.id, "by mistake", 4)])
+    line = telling.told_to(memory, SESSION)[1][-1].lines[0]
+    assert (line.text, line.gone) == ("", "secret")
+
+
+def test_costs_are_summed_by_day(place: str) -> None:
+    clock = clock_at("2026-02-10T12:00:00Z")
+    with Memory.open(place, session=SESSION, clock=clock, create=True) as memory:
+        memory.note_told("start", [ToldLine("", "around", 5)])
+        clock.sleep(2 * 86_400)
+        memory.note_told("prompt", [ToldLine("", "around", 7)])
+        memory.note_told("prompt", [ToldLine("", "around", 1)])
+        assert telling.costs(memory, days=3) == [
+            ("2026-02-10", 5),
+            ("2026-02-11", 0),
+            ("2026-02-12", 8),
+        ]
+        assert [each.tokens for each in telling.sessions(memory, days=1)] == [8]
+
+
+def test_the_command_shows_sessions_one_session_and_costs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Memory.open(tmp_path, session=SESSION, origin="owner", create=True) as memory:
+        memory.store("The boat is called Albatros", kind="fact")
+        told(memory, "What is the boat called?")
+
+    def shown(*words: str) -> str:
+        assert cli.main(["--vault", str(tmp_path), "told", *words]) == 0
+        return capsys.readouterr().out
+
+    assert SESSION in shown()
+    one = shown("last")
+    assert "The boat is called Albatros" in one
+    assert "beside a prompt" in one
+    assert "it fits this message" in one
+    assert shown("--costs", "--days", "2").count("\n") == 3
+    [listed] = json.loads(shown("--json"))
+    assert listed["tokens"] == json.loads(shown("--costs", "--json"))[-1]["tokens"]
+    assert json.loads(shown(SESSION, "--json"))["tellings"][0]["lines"][0]["why"]
+
+
+def test_the_command_says_so_where_nothing_was_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Memory.open(tmp_path, create=True).close()
+    assert cli.main(["--vault", str(tmp_path), "told"]) == 0
+    assert capsys.readouterr().out == "No session was told anything yet.\n"
+    assert cli.main(["--vault", str(tmp_path), "told", "last"]) == 3
+    assert cli.main(["--vault", str(tmp_path), "told", "--days", "-1"]) == 2

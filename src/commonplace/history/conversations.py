@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from commonplace.history.messages import History, Message, Table, checked
 from commonplace.model import limits
-from commonplace.model.errors import BadValue, CommonplaceError, NotFound, Refused
+from commonplace.model.errors import BadValue, CommonplaceError, NotFound, Paused, Refused
 from commonplace.model.records import BY_TOOL
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Conversations:
         alone: bool = False,
         clean: Callable[[str], str],
         shown: Shown,
+        paused: Callable[[str, str], bool] = lambda session, time: False,
     ) -> None:
         self._parts = parts
         self._session = session
@@ -69,6 +70,8 @@ class Conversations:
         """Whether it sees what was said in its own session alone."""
         self._clean = clean
         self._shown = shown
+        self._paused = paused
+        """Tells of a session and a moment whether nothing was to be recorded then."""
 
     @property
     def _history(self) -> History:
@@ -108,6 +111,8 @@ class Conversations:
             content=self._clean(content),
             time=time or clock.stamp(),
         )
+        if self._paused(message.session, message.time):
+            raise Paused(session=message.session)
         self._history.append([checked(message)])
         self.note()
         return self._history.get(message.id) or message

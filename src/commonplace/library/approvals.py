@@ -151,6 +151,7 @@ class Approvals:
     def note(self, op: Op, record: Record, author: Author, **rest: Any) -> None:
         """Journal a decision on a record that stands in no document."""
         self._shared.check_writable()
+        self._shared.check_recording(author)
         self._sync.catch_up_index()
         entry = self._shared.entry(op, (), ids=(record.id,), author=author, **rest)
         self._shared.journal.append(entry)

@@ -29,6 +29,7 @@ from commonplace.search.index import Index, Query, Tally
 from commonplace.storage.journal import Append, Entry, Journal, Op
 from commonplace.storage.notes import Notes
 from commonplace.storage.notices import Notices
+from commonplace.storage.pauses import Pauses
 from commonplace.storage.progress import ProgressStore
 from commonplace.storage.vault import Listing, Stat, Vault
 
@@ -65,7 +66,10 @@ class Library:
     ) -> None:
         """`refusal` is the error for whoever wants to write; without one, everybody may."""
         reader = RecordReader(journal, layout=layout, clock=clock)
-        shared = Shared(vault, journal, index, progress_store, layout, clock, reader, refusal)
+        self.pauses = Pauses(notes)
+        shared = Shared(
+            vault, journal, index, progress_store, layout, clock, reader, self.pauses, refusal
+        )
         self.shared = shared
         self.vault, self.journal, self.index, self.progress_store = (
             vault,

@@ -10,12 +10,17 @@ from msgspec import Struct
 from commonplace.library.record_reader import RecordReader, decoded
 from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import Clock
-from commonplace.model.errors import CommonplaceError, NoSuchRecord
-from commonplace.model.records import SYSTEM, Author, Hit, etag_of
+from commonplace.model.errors import CommonplaceError, NoSuchRecord, Paused
+from commonplace.model.records import SYSTEM, Author, Hit, Origin, etag_of
 from commonplace.search.index import Index
 from commonplace.storage.journal import Change, Entry, Journal, Op
+from commonplace.storage.pauses import Pauses
 from commonplace.storage.progress import ProgressStore
 from commonplace.storage.vault import Vault
+
+NEVER_PAUSED = (Origin.OWNER, Origin.SYSTEM, Origin.IMPORT)
+DEEDS = frozenset((Op.ADD, Op.REPLACE, Op.STRIKE, Op.UNDO, Op.REDO, Op.REFRESH))
+"""What somebody does; the other entries tell what was found, or decided."""
 
 
 class Shared(Struct, frozen=True):
@@ -28,8 +33,16 @@ class Shared(Struct, frozen=True):
     layout: Layout
     clock: Clock
     reader: RecordReader
+    pauses: Pauses
     refusal: CommonplaceError | None = None
     """The error for whoever wants to write; None where writing is allowed."""
+
+    def check_recording(self, author: Author) -> None:
+        """Fail while memory is paused, unless the person writes, or upkeep."""
+        if author.origin in NEVER_PAUSED:
+            return
+        if pause := self.pauses.of(author.session, at=self.clock.stamp()):
+            raise Paused(session=pause.session)
 
     def check_writable(self) -> None:
         """Fail where a change would be lost, or could not be taken back."""
@@ -39,7 +52,9 @@ class Shared(Struct, frozen=True):
     def entry(
         self, op: Op, changes: Iterable[Change], *, author: Author = SYSTEM, **rest: Any
     ) -> Entry:
-        """A new journal entry of this moment."""
+        """A new journal entry of this moment. Made under the lock: a pause that has begun holds."""
+        if op in DEEDS:
+            self.check_recording(author)
         return Entry(
             at=self.clock.stamp(),
             op=op,

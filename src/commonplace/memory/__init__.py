@@ -38,6 +38,7 @@ from commonplace.search.index import Query
 from commonplace.storage.journal import Entry
 from commonplace.storage.ledger import Ledger, ToldLine
 from commonplace.storage.notices import Notice
+from commonplace.storage.pauses import Pause
 from commonplace.storage.sessions import SessionKind, Sessions, session_kind
 from commonplace.trust.origins import stamped
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from commonplace.memory import documents as _documents
     from commonplace.memory import finding as _finding
     from commonplace.memory import past as _past
+    from commonplace.memory import pausing as _pausing
     from commonplace.memory import prompt as _prompt
     from commonplace.memory import review as _review
     from commonplace.memory import rules as _rules
@@ -110,6 +112,7 @@ else:
     _documents = Lazy("memory.documents")
     _activity = Lazy("memory.activity")
     _past = Lazy("memory.past")
+    _pausing = Lazy("memory.pausing")
     _settings = Lazy("memory.settings")
     _upkeep = Lazy("memory.upkeep")
     _verdicts = Lazy("memory.verdicts")
@@ -151,6 +154,8 @@ class Memory:
         """Whether only the documents that the layout lets a gateway show are seen."""
         self.sessions = Sessions(parts.notes)
         self.ledger = Ledger(parts.notes)
+        self.paused_outside = False
+        """Whether the environment says that memory is paused for this program."""
         self.for_agents = False
         """Whether it is agents' tools that are called, whose writes the native tools count."""
         self.client = ""
@@ -205,6 +210,7 @@ class Memory:
         memory = cls(
             library, parts, session=session, group=group, origin=origin, agent=agent, main=main
         )
+        memory.paused_outside = bool(environ.get("COMMONPLACE_PAUSED"))
         memory.make_first_document()
         return memory
 
@@ -435,6 +441,25 @@ class Memory:
         `what` is its name (a page, a file, a tool), which people are shown; never what it says.
         """
         _session.taint(self, what)
+
+    def paused(self) -> Pause | None:
+        """The pause in which nothing of this session is recorded or told; None while all is."""
+        return _pausing.paused(self)
+
+    def check_recording(self) -> None:
+        """Fail while memory is paused, unless it is the person who asks."""
+        _pausing.check(self)
+
+    def pause(self, session: str = "", *, seconds: float = 0, reason: str = "") -> Pause:
+        """Record and tell nothing from now on: of one session, or in the whole vault.
+
+        It ends after so many seconds, or with `resume`; stores that are under way come before it.
+        """
+        return _pausing.pause(self, session, seconds=seconds, reason=reason)
+
+    def resume(self, session: str | None = None) -> tuple[Pause, ...]:
+        """End the pauses of a session, or of the vault (""), or all. Returns those that ended."""
+        return _pausing.resume(self, session)
 
     def review(self, ids: Iterable[str] | None = None) -> list[Record]:
         """The records that wait for a person's approval, oldest first; or those named by id."""
@@ -986,6 +1011,7 @@ class Memory:
             alone=self.is_shut,
             clean=lambda text: admission.without_secrets(text, self.options),
             shown=partial(_session.mind_said, self),
+            paused=self.library.pauses.left_out,
         )
 
     def blame(self, document: str) -> list[Blame]:

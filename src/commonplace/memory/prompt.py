@@ -10,15 +10,16 @@ from msgspec.structs import replace
 
 from commonplace.context import agents
 from commonplace.context import sections as sources
+from commonplace.context.budget import Context
 from commonplace.library.views import Given, shown_of
 from commonplace.markdown.layouts import layout_named
 from commonplace.memory import finding, session
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.records import Record, SearchResult
+from commonplace.model.records import Origin, Record, SearchResult
 from commonplace.search.index import Query
 
 if TYPE_CHECKING:
-    from commonplace.context.budget import Context, ContextLine
+    from commonplace.context.budget import ContextLine
     from commonplace.context.sections import State
     from commonplace.memory import Memory
 
@@ -42,6 +43,8 @@ def context(
     agents.check(message, agent=agent, system=system, last=last)
     if dialect:
         layout_named(dialect)
+    if _is_paused(memory):
+        return Context()
     state = _state(
         memory,
         message,
@@ -67,6 +70,11 @@ def news(memory: Memory, *, characters: int | None = None, dialect: str = "") ->
     return context(memory, characters=characters, dialect=dialect, only=frozenset(told - own))
 
 
+def _is_paused(memory: Memory) -> bool:
+    """Whether nothing is told now; the person is shown what would be."""
+    return memory.origin != Origin.OWNER and memory.paused() is not None
+
+
 def _give_lines(memory: Memory, lines: Iterable[ContextLine]) -> None:
     """Note which entries of which documents a prompt shows to this session."""
     if memory.session and session.view_of(memory) and not memory.read_only:
@@ -90,6 +98,8 @@ def relevant(
     told: frozenset[str] = frozenset(),
 ) -> Context:
     agents.check(message)
+    if _is_paused(memory):
+        return Context()
     state = _state(memory, message, told=told)
     return _minded(memory, agents.relevant(state, agents.limited(characters)))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from commonplace.library.library import Library
+from commonplace.memory.pausing import sentence
 from commonplace.model.errors import VaultTrouble
 from commonplace.opening import VaultParts
 from commonplace.search.encoders import minilm
@@ -37,6 +38,9 @@ def status_of(library: Library, parts: VaultParts, *, late: Sequence[str]) -> di
         "compaction": _last_compaction(parts),
         "upkeep": schedule.told(parts.notes) or "never",
         "read only": parts.read_only,
+        "paused": [
+            sentence(each, parts.clock) for each in library.pauses.now(at=parts.clock.stamp())
+        ],
         "ignored": [f"{name}: {key}" for name in parts.ignored for key in parts.ignored[name]],
         "troubles": [
             *filter(None, (parts.apart,)),

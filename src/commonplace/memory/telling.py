@@ -5,14 +5,20 @@ A session without an id is told everything, and so is one whose vault takes no n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from commonplace.model.errors import CommonplaceError
+from msgspec import Struct
+
+from commonplace.memory import session
+from commonplace.model.errors import BadValue, CommonplaceError, NotFound
 from commonplace.model.files import digest
+from commonplace.model.records import Sensitivity
 from commonplace.storage.ledger import LOST, Telling, ToldLine
+from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
     from commonplace.context.budget import Context
@@ -93,6 +99,8 @@ def known(memory: Memory, *, aside: str = "") -> frozenset[str]:
         held = memory.ledger.held(memory.session, aside=aside)
     except (CommonplaceError, OSError):
         return frozenset()
+    if held:
+        memory.library.refresh()
     marks = marks_of(memory, held)
     return frozenset(key for key, mark in held.items() if marks.get(key, mark) == mark)
 
@@ -106,3 +114,132 @@ def marks_of(memory: Memory, record_ids: Iterable[str]) -> dict[str, str]:
 
 def _mark(record: Record) -> str:
     return digest(f"{record.id} {record.told_text}".encode())[:MARK]
+
+
+class ToldSession(Struct, frozen=True):
+    """One session that was told something, in sums."""
+
+    session: str
+    client: str
+    first: str
+    last: str
+    memories: int
+    """How many different records it was told."""
+    tokens: int
+
+
+class ToldRecord(Struct, frozen=True):
+    """One line that a session was told, with its record as it is now."""
+
+    id: str
+    why: str
+    tokens: int
+    text: str = ""
+    gone: str = ""
+    """Why there is no text: the record was forgotten, or is secret; or it is no record."""
+
+
+class ToldAt(Struct, frozen=True):
+    """What a session was told at one moment."""
+
+    at: str
+    event: str
+    aside: str
+    tokens: int
+    lines: tuple[ToldRecord, ...]
+
+
+def sessions(memory: Memory, *, days: int = 0) -> list[ToldSession]:
+    """The sessions that were told anything, those told last first; of so many days, or of all."""
+    session.check_open(memory)
+    found = [told for each in memory.ledger.all() if (told := _since(memory, each, days))]
+    clients = memory.clients(each[0].session for each in found)
+    made = [
+        ToldSession(
+            each[0].session,
+            clients.get(each[0].session, ""),
+            each[0].at,
+            each[-1].at,
+            len({line.record for telling in each for line in telling.lines if line.record}),
+            sum(telling.tokens for telling in each),
+        )
+        for each in found
+    ]
+    return sorted(made, key=lambda each: (each.last, each.session), reverse=True)
+
+
+def costs(memory: Memory, *, days: int) -> list[tuple[str, int]]:
+    """The tokens that were told on each of the last days, today last."""
+    session.check_open(memory)
+    today = memory.clock.today()
+    sums = {(today - timedelta(days=back)).isoformat(): 0 for back in reversed(range(days))}
+    for told in memory.ledger.all():
+        for each in told:
+            day = memory.clock.day_of(each.at)
+            if day in sums:
+                sums[day] += each.tokens
+    return list(sums.items())
+
+
+def told_to(memory: Memory, named: str) -> tuple[str, list[ToldAt]]:
+    """All that one session was told: the one of this id or beginning, or the `last`."""
+    key = _session_named(memory, named)
+    memory.library.refresh()
+    tellings = memory.ledger.tellings(key)
+    ids = {line.record for each in tellings for line in each.lines if line.record}
+    found = memory.library.records_of(ids) if ids else {}
+    seen = {key: each for key, each in found.items() if _is_served(memory, key)}
+    return key, [
+        ToldAt(
+            each.at,
+            each.event,
+            each.aside,
+            each.tokens,
+            tuple(_told_record(line, seen) for line in each.lines),
+        )
+        for each in tellings
+    ]
+
+
+def _since(memory: Memory, tellings: list[Telling], days: int) -> list[Telling]:
+    told = [each for each in tellings if each.lines]
+    if not days:
+        return told
+    first = (memory.clock.today() - timedelta(days=days - 1)).isoformat()
+    return [each for each in told if memory.clock.day_of(each.at) >= first]
+
+
+def _session_named(memory: Memory, named: str) -> str:
+    found = [each.session for each in sessions(memory)]
+    if named == "last" and found:
+        return found[0]
+    meant = [key for key in found if key == named] or [
+        key for key in found if named and key.startswith(named)
+    ]
+    if len(meant) > 1:
+        few = ", ".join(meant[:3])
+        raise BadValue("session", f"{named!r} begins {few}", next_step="Send more of it.")
+    if not meant:
+        raise NotFound(
+            f"No session {named!r} was told anything.",
+            next_step="'commonplace told' lists the sessions that were.",
+        )
+    return meant[0]
+
+
+def _is_served(memory: Memory, key: str) -> bool:
+    """Whether this reader may see the record, by the documents that it stands in."""
+    hit = memory.library.hit_of(key) if memory.bounded else None
+    places = hit.places if hit else ()
+    return not memory.bounded or any(memory.serves(each.document) for each in places)
+
+
+def _told_record(line: ToldLine, found: Mapping[str, Record]) -> ToldRecord:
+    record = found.get(line.record)
+    if not line.record:
+        return ToldRecord("", line.why, line.tokens, gone="no memory")
+    if record is None:
+        return ToldRecord(line.record, line.why, line.tokens, gone="forgotten")
+    if record.sensitivity == Sensitivity.SECRET:
+        return ToldRecord(line.record, line.why, line.tokens, gone="secret")
+    return ToldRecord(line.record, line.why, line.tokens, text=one_line(record.text))

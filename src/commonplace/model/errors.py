@@ -20,6 +20,7 @@ nobody catches by its name, is its parent with a sentence of its own.
     ├── Refused               5  403   allowed in principle, not to this caller or not now
     │   ├── BudgetSpent          429
     │   ├── DocumentFull         507   a document would become longer than documents may be
+    │   ├── Paused                     memory is paused: nothing is recorded or told
     │   ├── SecretFound                the text holds a secret and the vault refuses those
     │   └── HeldForReview        202   it waits until a person approves it
     ├── VaultTrouble          6  500   a disk, a file or a port does not do what it should
@@ -257,6 +258,20 @@ class DocumentFull(Refused):
 
 def megabytes(size: int) -> str:
     return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{size:,} bytes"
+
+
+class Paused(Refused):
+    """Memory is paused: nothing is recorded or told."""
+
+    def __init__(self, *, session: str = "", outside: bool = False) -> None:
+        ends = "The person ends it with 'commonplace resume'."
+        if outside:
+            ends = "It was started with COMMONPLACE_PAUSED set."
+        super().__init__(
+            f"Memory is paused{' for this session' if session else ''}: nothing is recorded or "
+            "told.",
+            next_step=f"Go on without it. {ends}",
+        )
 
 
 class SecretFound(Refused):

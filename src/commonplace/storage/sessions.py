@@ -71,6 +71,8 @@ class Session(Struct, frozen=True):
     """Whether it was asked to look back for what it has missed."""
     compacting: bool = False
     """Whether its client has begun a compaction, and nothing was announced since."""
+    off_record: bool = False
+    """Whether its turn began in a pause: then its end is not recorded either."""
     done: tuple[str, ...] = ()
     """The marks of what is done once, though a client may ask twice."""
     client: str = ""

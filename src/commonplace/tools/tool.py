@@ -178,6 +178,8 @@ class Tool(Struct, frozen=True, dict=True):
     def call(self, memory: Any, arguments: Mapping[str, Any]) -> Answer:
         """Check the arguments, run the tool, and mark what of its answer waits for approval."""
         given = self.checked(arguments)
+        if memory.for_agents:
+            memory.check_recording()
         memory.waiting_shown()
         answer = self.run(memory, **given)
         if not isinstance(answer, Answer):

@@ -98,6 +98,8 @@ class Mind(Protocol):
     @property
     def conversations(self) -> Conversations: ...
 
+    def paused(self) -> object: ...
+
     def for_session(self, session: str, *, origin: str) -> Any: ...
 
 
@@ -163,6 +165,8 @@ class Heartbeat:
     def _beat(self, at: str, holding: tuple[int, ...]) -> Beat:
         if self.memory.conversations.are_running():
             return Beat(at, Outcome.SKIPPED, why="a conversation is running")
+        if self.memory.paused():
+            return Beat(at, Outcome.SKIPPED, why="memory is paused")
         session = f"heartbeat-{at}"
         mind = self.memory.for_session(session, origin="agent")
         try:

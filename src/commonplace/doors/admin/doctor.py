@@ -73,6 +73,7 @@ def examine(memory: Memory) -> list[Check]:
         *_encoder(memory),
         *_journal(memory),
         *_hooks(memory.clock),
+        *_paused(memory),
         *_upkeep(memory),
         *_history(memory),
         *_heartbeat(memory),
@@ -406,6 +407,14 @@ def _hooks(clock: Clock) -> Iterator[Check]:
         f"{len(lines)} went wrong in the last 7 days" if lines else "none went wrong lately",
         f"When it is mended, delete {error_log.log_path()}",
     )
+
+
+def _paused(memory: Memory) -> Iterator[Check]:
+    """Pauses that hold: nothing is wrong, but whoever asks why nothing is remembered looks here."""
+    from commonplace.memory.pausing import sentence
+
+    for each in memory.library.pauses.now(at=memory.clock.stamp()):
+        yield Check("paused", True, sentence(each, memory.clock))
 
 
 def _upkeep(memory: Memory) -> Iterator[Check]:

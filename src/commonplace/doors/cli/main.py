@@ -100,6 +100,9 @@ OTHERS = {
     "Agents": {
         "context": "context.context",
         "session": "trust.session",
+        "told": "told.told",
+        "pause": "pause.pause",
+        "resume": "pause.resume",
         "conversation": "agents.conversation",
         "heartbeat": "agents.heartbeat",
     },
@@ -131,6 +134,13 @@ WHOLE = ("when", "evidence")
 """Lists whose texts may have commas in them."""
 UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
 """Commands whose standard error no person reads."""
+
+IN_A_PAUSE = (
+    *("pause", "resume", "status", "doctor", "session", "conversation", "heartbeat", "upkeep"),
+    *("backup", "migrate", "rebuild", "serve", "mcp"),
+)
+"""Commands that neither tell nor record what a pause keeps back, or say themselves that it is on.
+"""
 
 VECTOR_SECONDS = 60.0
 """How long a search may make vectors: those of 6,000 passages take about 5 seconds."""
@@ -233,7 +243,7 @@ def _parsed_and_run(words: Sequence[str], *, origin: str = "") -> tuple[int, Nam
 
     words = spelled_out(words)
     arguments = build_parser(words).parse_args(words)
-    arguments.origin = origin
+    arguments.origin, arguments.called = origin, command_of(words)
     run: Run = arguments.run
     return run(arguments), arguments
 
@@ -467,7 +477,18 @@ def open_memory(arguments: Namespace, *, for_tools: bool = False) -> Memory:
     if arguments.tainted:
         memory.origin = "agent"
         caller.mark_tainted(memory, "")
+    _mind_pause(memory, getattr(arguments, "called", ""))
     return memory
+
+
+def _mind_pause(memory: Memory, command: str) -> None:
+    """While memory is paused the person is told so, and agents' commands are refused."""
+    if command in IN_A_PAUSE or not (found := memory.paused()):
+        return
+    memory.check_recording()
+    from commonplace.memory.pausing import sentence
+
+    complain([sentence(found, memory.clock)])
 
 
 def vault_path(arguments: Namespace) -> str:

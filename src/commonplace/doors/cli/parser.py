@@ -112,6 +112,9 @@ GUESSES = {
     **dict.fromkeys(("commands", "man", "usage"), "help"),
     **dict.fromkeys(("prompt", "inject"), "context"),
     **dict.fromkeys(("citation", "citations", "evidence", "source"), "cite"),
+    **dict.fromkeys(("incognito", "private", "off"), "pause"),
+    **dict.fromkeys(("unpause", "continue", "on"), "resume"),
+    **dict.fromkeys(("costs", "ledger", "injected"), "told"),
 }
 """What other programs call these commands."""
 MUST = "Deny the first such call of each session, with this as the reason. Only you can."

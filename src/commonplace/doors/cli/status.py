@@ -105,6 +105,7 @@ def _page(data: Mapping[str, Any], command: str) -> Iterator[str]:
         "Memories": [_memories(data)],
         "Page": [_where_the_page_is(data, command)],
         "Clients": [*_clients(data, command)],
+        "Paused": data["paused"],
         "Waiting": [*_waiting(data["waiting"], command)] or ["Nothing waits for you."],
         "Trouble": [str(each) for each in data["troubles"]],
     }
@@ -112,7 +113,7 @@ def _page(data: Mapping[str, Any], command: str) -> Iterator[str]:
     for name, sentences in rows.items():
         for number, sentence in enumerate(sentences):
             first = "" if number else name
-            colour = "red" if name == "Trouble" else "dim"
+            colour = {"Trouble": "red", "Paused": "yellow"}.get(name, "dim")
             head, *more = below(first, sentence, indent=0, gap=GAP, width=width)
             yield head.replace(first, paint(first, colour), 1) if first else head
             yield from more

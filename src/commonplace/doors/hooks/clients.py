@@ -31,6 +31,9 @@ MACHINES = (
 REFERENCED = "--- Content from referenced files ---"
 """Below it Gemini CLI and Qwen Code put the text of files that a prompt names."""
 PUNCTUATION = ".,;:!?)]}>\"'`"
+OFF_RECORD = ("incognito", "off the record")
+ON_RECORD = ("on the record",)
+"""First words of a prompt, before a colon, with which its session pauses, and goes on."""
 REPLY = ("lastassistantmessage", "promptresponse")
 STARTS = "SessionStart"
 PROMPTS = {"gemini": "BeforeAgent"}
@@ -146,6 +149,11 @@ def typed(prompt: str) -> str:
             _, end, after = rest.rpartition(f"</{tag}>")
             prompt = f"{before.rstrip()}\n{after.lstrip()}".strip() if end else before.rstrip()
     return prompt
+
+
+def begins_with(prompt: str, words: tuple[str, ...]) -> bool:
+    """Whether one of these is the prompt, or stands before its first colon."""
+    return prompt.lstrip()[:40].partition(":")[0].strip().casefold() in words
 
 
 def referenced(prompt: str, directory: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from commonplace.doors import caller, processes
 from commonplace.doors.hooks import clients, reading, spool
 from commonplace.doors.hooks.clients import HookCall, ToolUse
-from commonplace.model.errors import DiskFull, SecretFound
+from commonplace.model.errors import CommonplaceError, DiskFull, Paused, SecretFound
 from commonplace.model.files import digest
 from commonplace.storage.brackets import Bracket
 
@@ -36,6 +36,14 @@ what it contradicts. Leave out what is stored already, what is over tomorrow, ke
 and the conversation itself. If nothing is missing, store nothing. Then stop; the user need not \
 hear of this.
 """
+NOW_PAUSED = """\
+Memory is paused for this session: nothing is recorded or told until the user begins a prompt with \
+"on the record:" or runs 'commonplace resume'. Memory tools refuse meanwhile.
+"""
+NOT_PAUSED = """\
+The user asked to pause memory, and it could not be paused. {why} This prompt is not recorded; \
+later ones may be. Tell the user.
+"""
 
 
 BETWEEN_TOOLS = ("session-start", "prompt-submit", "stop", "session-end")
@@ -47,7 +55,98 @@ def answered(memory: Memory, call: HookCall) -> str:
     _tried(lambda: _note_client(memory))
     if call.event in BETWEEN_TOOLS:
         _tried(lambda: _end_brackets(memory, lambda each: _is_over(memory, call, each)))
-    return DEEDS[call.event](memory, call)
+    if call.event == "prompt-submit" and (said := _heed_first_word(memory, call)):
+        return said
+    _tried(lambda: _heed_environment(memory))
+    paused = memory.paused() is not None
+    return (PAUSED if paused else DEEDS).get(call.event, _silent)(memory, call)
+
+
+def _heed_first_word(memory: Memory, call: HookCall) -> str:
+    """Pause the session whose prompt begins so, and say so; or let it go on."""
+    if clients.begins_with(call.prompt, clients.OFF_RECORD):
+        _mark_named(memory, call, silently=True)
+        try:
+            memory.pause(memory.session, reason="said in a prompt")
+            _remember(memory, off_record=True)
+        except (CommonplaceError, OSError) as error:
+            return clients.at_prompt(call.client, NOT_PAUSED.format(why=error))
+        return clients.at_prompt(call.client, NOW_PAUSED)
+    if memory.session and clients.begins_with(call.prompt, clients.ON_RECORD):
+        _tried(lambda: memory.resume(memory.session))
+    return ""
+
+
+def _heed_environment(memory: Memory) -> None:
+    """Note when the client of a session was paused from outside: what it says then is left out
+    when the session's transcript is read, by a client that may not be.
+    """
+    from commonplace.memory.pausing import OUTSIDE
+
+    if not memory.session or memory.read_only:
+        return
+    found = memory.library.pauses.of(memory.session, at=memory.clock.stamp())
+    if memory.paused_outside and not found:
+        memory.pause(memory.session, reason=OUTSIDE)
+    elif found and found.session and found.reason == OUTSIDE and not memory.paused_outside:
+        memory.resume(memory.session)
+
+
+def _silent(memory: Memory, call: HookCall) -> str:
+    """What a paused session hears of most events."""
+    return ""
+
+
+def _prompt_in_pause(memory: Memory, call: HookCall) -> str:
+    """Of a prompt only that it may have read something, and that its turn is off the record."""
+    _mark_named(memory, call, silently=True)
+    _tried(lambda: _remember(memory, off_record=True))
+    return ""
+
+
+def _mark_named(memory: Memory, call: HookCall, *, silently: bool = False) -> None:
+    """Mark the session with the files that a prompt names; `silently`, without their names."""
+    for name in call.named if memory.session and not memory.read_only else ():
+        memory.taint("" if silently else f"@{name}")
+
+
+def _bracket_in_pause(memory: Memory, call: HookCall) -> str:
+    if call.tool:
+        _begin_bracket(memory, call.tool)
+    return ""
+
+
+def _read_in_pause(memory: Memory, call: HookCall) -> str:
+    """Mark the session with what a tool read, without its name, and take in what it wrote."""
+    tool = call.tool
+    if tool is None or not memory.session or memory.read_only:
+        return ""
+    if reading.reads(tool):
+        if document := _own_document(memory, tool):
+            memory.note_read(document)
+        else:
+            memory.taint()
+    _end_bracket_of(memory, tool)
+    return ""
+
+
+def _start_in_pause(memory: Memory, call: HookCall) -> str:
+    """Only that a new context knows nothing of what the session was told."""
+    if call.source != "resume":
+        _tried(memory.note_lost)
+    return ""
+
+
+def _compaction_in_pause(memory: Memory, call: HookCall) -> str:
+    if not (call.client in clients.ANNOUNCE_ALWAYS and call.trigger == "auto"):
+        _tried(memory.note_lost)
+    return ""
+
+
+def _end_in_pause(memory: Memory, call: HookCall) -> str:
+    if memory.session and not memory.read_only:
+        memory.conversations.end()
+    return ""
 
 
 def _is_over(memory: Memory, call: HookCall, bracket: Bracket) -> bool:
@@ -105,14 +204,15 @@ def _fitted(memory: Memory, call: HookCall, made: Callable[..., Context]) -> tup
 
 def prompt_submit(memory: Memory, call: HookCall) -> str:
     """Find memory for the user's message, and record the message."""
-    for name in call.named if memory.session and not memory.read_only else ():
-        memory.taint(f"@{name}")
+    _mark_named(memory, call)
     # Some clients hand the look back that a hook asked for to us as if the user had said it.
     if not call.prompt.strip() or call.prompt.strip() == SWEEP.strip():
         return ""
     if not _tried(lambda: record(memory, call, role="user", text=call.prompt)):
         _note_conversation(memory)
     text = _told_at_start(memory, call) if _waits_for_start(memory, call) else ""
+    if memory.sessions.read(memory.session).off_record:
+        _tried(lambda: _remember(memory, off_record=False))
     if not text:
         told = memory.relevant(call.prompt, characters=AT_PROMPT)
         memory.note_context("prompt", told)
@@ -125,12 +225,16 @@ def prompt_submit(memory: Memory, call: HookCall) -> str:
 def _waits_for_start(memory: Memory, call: HookCall) -> bool:
     """Whether a prompt is to bring what the start did not, or a compaction took away.
 
-    Run with one prompt only, some clients announce no start: the prompt is the first we hear.
+    Run with one prompt only, some clients announce no start: the prompt is the first we hear. A
+    session that began in a pause is told at the first prompt after it.
     """
     from commonplace.memory.telling import AtStart
 
     told = memory.told_at_start()
-    return told == AtStart.LOST or (told == AtStart.NEVER and call.client in clients.MAY_NOT_START)
+    unannounced = call.client in clients.MAY_NOT_START
+    if told == AtStart.NEVER:
+        return unannounced or memory.sessions.read(memory.session).off_record
+    return told == AtStart.LOST
 
 
 def _rules_at(memory: Memory, prompt: str) -> str:
@@ -157,26 +261,35 @@ def pre_tool(memory: Memory, call: HookCall) -> str:
         told, denied = rules.before(memory, call, tool)
         if denied:
             return told
+    _begin_bracket(memory, tool)
+    return told
+
+
+def _begin_bracket(memory: Memory, tool: ToolUse) -> None:
     if not _is_in_files(memory) or not reading.writes(tool):
-        return told
+        return
     # What a command reads taints its session; the rest is the user's wish in one that is clean.
     if reading.is_shell(tool) or memory.sessions.read(memory.session).tainted:
         bracket = Bracket(
             memory.session,
-            call=tool.id or reading.name_of(tool),
+            call=_key(tool),
             began=memory.clock.now().timestamp(),
             goes_on=reading.goes_on(tool),
             aside=tool.aside,
             run=processes.agent_run(),
         )
         _after_looking(memory, lambda: memory.library.brackets.begin(bracket))
-    return told
 
 
 def _has_rules(memory: Memory) -> bool:
     """Whether there are rules that are told at moments: where not, nothing else is loaded."""
     memory.library.refresh()
     return bool(memory.library.rules())
+
+
+def _key(tool: ToolUse) -> str:
+    """What tells one call of a tool from another, without what it says."""
+    return tool.id or _mark(reading.name_of(tool))
 
 
 def post_tool(memory: Memory, call: HookCall) -> str:
@@ -203,11 +316,15 @@ def _take_in(memory: Memory, client: str, tool: ToolUse) -> None:
             memory.note_read(document)
         else:
             memory.taint(_name_of(memory, tool))
-    if reading.writes(tool):
-        key = (memory.session, tool.id or reading.name_of(tool))
-        _end_brackets(memory, lambda each: (each.session, each.call) == key and not each.goes_on)
+    _end_bracket_of(memory, tool)
     if reading.is_shell(tool) and memory.options.learning_schedule:
         _tried(lambda: _note_command(memory, client, tool))
+
+
+def _end_bracket_of(memory: Memory, tool: ToolUse) -> None:
+    if reading.writes(tool):
+        key = (memory.session, _key(tool))
+        _end_brackets(memory, lambda each: (each.session, each.call) == key and not each.goes_on)
 
 
 def _note_command(memory: Memory, client: str, tool: ToolUse) -> None:
@@ -317,6 +434,8 @@ def _inner(summary: str) -> str:
 
 def stop(memory: Memory, call: HookCall) -> str:
     """Record the assistant's reply; once in a long session, ask the agent to look back."""
+    if memory.sessions.read(memory.session).off_record:
+        return ""
     record(memory, call, role="assistant", text=call.reply or _reply(call))
     turns = memory.options.session_sweep
     if call.again or not turns or memory.read_only or not memory.session:
@@ -372,7 +491,13 @@ def take_over(memory: Memory) -> None:
 def _catch_up(memory: Memory, session: str, transcript: str, *, channel: str) -> None:
     from commonplace.doors.hooks import transcripts
 
+    pauses, left_out = memory.library.pauses.all(), set[str]()
     for said in transcripts.read(transcript):
+        off = said.role == "user" and clients.begins_with(said.text, clients.OFF_RECORD)
+        if off or any(each.session in ("", session) and each.covers(said.time) for each in pauses):
+            left_out.add(said.turn)
+        if said.turn in left_out:
+            continue
         _recorded(
             memory,
             said.role,
@@ -398,7 +523,7 @@ def record(memory: Memory, call: HookCall, *, role: str, text: str) -> bool:
 def _recorded(memory: Memory, role: str, text: str, **rest: str) -> bool:
     try:
         memory.conversations.record(role, text, **rest)
-    except SecretFound:
+    except (SecretFound, Paused):
         # The vault refuses texts with a secret in them: then this one is not kept.
         return False
     return True
@@ -477,3 +602,13 @@ DEEDS: dict[str, Callable[[Memory, HookCall], str]] = {
     "stop": stop,
     "session-end": session_end,
 }
+PAUSED: dict[str, Callable[[Memory, HookCall], str]] = {
+    "prompt-submit": _prompt_in_pause,
+    "pre-tool": _bracket_in_pause,
+    "post-tool": _read_in_pause,
+    "session-end": _end_in_pause,
+    "session-start": _start_in_pause,
+    "pre-compact": _compaction_in_pause,
+    "post-compact": _compaction_in_pause,
+}
+"""What is done while memory is paused: nothing is told, and of what is read only that it was."""

@@ -102,7 +102,7 @@ def known(memory: Memory, *, aside: str = "") -> frozenset[str]:
     if held:
         memory.library.refresh()
     marks = marks_of(memory, held)
-    return frozenset(key for key, mark in held.items() if marks.get(key, mark) == mark)
+    return frozenset(key for key, mark in held.items() if mark in ("", marks.get(key, mark)))
 
 
 def marks_of(memory: Memory, record_ids: Iterable[str]) -> dict[str, str]:

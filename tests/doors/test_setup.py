@@ -678,6 +678,37 @@ def test_unsetup_after_an_edit_leaves_what_was_the_persons_and_no_container_of_o
     assert bare(path.read_text()) == bare(left.replace("ADDED", '"added": 1,'))
 
 
+PROSE = ["", "# Mine\n", "# Mine", "# Mine\n\n", "# Mine\r\n", "\n"]
+
+
+@pytest.mark.parametrize("text", [None, *PROSE])
+def test_a_block_in_agents_md_comes_and_goes_and_the_rest_stays(
+    text: str | None, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    path = home / "AGENTS.md"
+    if text is not None:
+        path.write_bytes(text.encode())
+    before = tree(home)
+    for edit in ("", "# More\n"):
+        assert run("agents-md", "--yes") == 0
+        once = path.read_bytes()
+        assert once.startswith((text or "").encode())
+        assert once.count(b"commonplace: begin") == 1
+        assert len(once) - len(text or "") < 800
+        assert run("agents-md", "--yes") == 0
+        path.write_bytes(once.replace(b"Commonplace:", b"an older text:") + edit.encode())
+        assert run("agents-md", "--yes") == 0
+        assert path.read_bytes() == once + edit.encode()
+        if edit:
+            shutil.rmtree(home.parent / "state")  # Also without a receipt.
+        assert run("agents-md", "--yes", undo=True) == 0
+        if edit:
+            assert path.read_bytes() == (text or "").encode() + edit.encode()
+        else:
+            assert tree(home) == before
+
+
 def test_a_file_of_ours_in_which_somebody_wrote_a_comment_stays_with_it(home: Path) -> None:
     for client, note in (("gemini", "// mine\n"), ("codex", "# mine\n")):
         set_up_plain(client)

@@ -18,6 +18,7 @@ from commonplace.doors.cli.main import json_text, open_memory, show, vault_path
 from commonplace.doors.cli.terminal import ask, at_terminal, paint
 from commonplace.doors.cli.trust import trust_what_was_made
 from commonplace.doors.setup import connections, other_memories
+from commonplace.doors.setup.agents_file import AGENTS, TITLE
 from commonplace.doors.setup.clients import CLIENTS
 from commonplace.doors.setup.command import find_command
 from commonplace.doors.setup.memory_entries import commands, counted, entries_of, shown, told
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
     from commonplace.doors.setup.copying import CopyReport
     from commonplace.memory import Memory
 
+NAMES = (*CLIENTS, AGENTS)
+WHICH = f"which client; {AGENTS}: a block in a project's AGENTS.md, for clients without hooks"
 COPY, OFF, BOTH = ("c", "copy"), ("o", "off"), ("b", "both")
 """Answers to what is to become of another memory."""
 
 
 def setup_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "client", nargs="?", choices=tuple(CLIENTS), help="which client; none: list them"
-    )
+    parser.add_argument("client", nargs="?", choices=NAMES, help=f"{WHICH}; none: list the clients")
     _add_common(parser)
     parser.add_argument(
         "--no-hooks",
@@ -75,7 +76,7 @@ def setup_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def unsetup_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("client", choices=tuple(CLIENTS), help="which client")
+    parser.add_argument("client", choices=NAMES, help=WHICH)
     _add_common(parser)
 
 
@@ -136,11 +137,13 @@ class SetupRun:
     ) -> None:
         self.arguments = arguments
         self.client = str(arguments.client)
-        self.title = CLIENTS[self.client].title
+        in_project = self.client == AGENTS
+        self.title = TITLE if in_project else CLIENTS[self.client].title
         self.vault = vault
         self.own = own
         self.memory = memory
-        project = Path(arguments.project).expanduser().absolute() if arguments.project else None
+        named = arguments.project or ("." if in_project else "")
+        project = Path(named).expanduser().absolute() if named else None
         self.where = connections.here(project=project)
         self.data: dict[str, Any] = {"client": self.client}
 
@@ -154,7 +157,7 @@ class SetupRun:
         self.data |= _described(planned) | {"written": written}
         self._say(self._result(planned, undo=undo, written=written), *planned.notes)
         declined = bool(planned.changes) and not (written or self.arguments.dry_run)
-        if not (undo or declined):
+        if not (undo or declined or self.client == AGENTS):
             self._see_to_others()
         if self.arguments.json:
             print(json_text(self.data))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from commonplace.doors.setup.config_files import Kind, containers, server_of, switched
+from commonplace.doors.setup.config_files import containers, server_of, switched
 from commonplace.doors.setup.plan import (
     FileChange,
     SetupPlan,
@@ -82,15 +82,14 @@ def _receipt(change: FileChange, earlier: SetupReceipt | None) -> SetupReceipt:
     after = change.after or ""
     keys = _keys(change, earlier)
     done = tuple(switched(change.shape, before or "", after, each) for each in keys)
-    whole = change.shape.kind == Kind.WHOLE
     return receipt(
         before,
         after,
         kind=change.shape.kind,
         made=made,
         switched=done,
-        containers=None if whole else containers(change.shape, before or ""),
-        server="" if whole else server_of(change.shape, before or ""),
+        containers=containers(change.shape, before or ""),
+        server=server_of(change.shape, before or ""),
     )
 
 

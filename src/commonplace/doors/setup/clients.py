@@ -447,8 +447,8 @@ def plugin_script(name: str, launch: Launch) -> str:
 
 def shape(name: str, kind: Kind) -> Shape:
     """The shape of a client's files of one kind."""
-    if kind == Kind.WHOLE:
-        return Shape(Kind.WHOLE)
+    if kind in (Kind.WHOLE, Kind.BLOCK):
+        return Shape(kind)
     own = CLIENTS[name].shape
     return own if own.kind == kind else hooks_shape(name)
 

@@ -17,6 +17,9 @@ NAME = "commonplace"
 HOOKS = "hooks"
 Containers = tuple[tuple[str, ...], ...]
 OURS = re.compile(r"commonplace.* hook [a-z-]+ --client [a-z]+")
+FENCED = re.compile(
+    r"<!-- commonplace: begin[^\n]*\n(?:.*\n)*?<!-- commonplace: end[^\n]*(?:\n|\Z)"
+)
 # A person may have narrowed or switched off the rest: what is there stays.
 OWN = ("type", "command", "args", "env", "environment")
 
@@ -27,6 +30,8 @@ class Kind(StrEnum):
     JSON = "json"
     TOML = "toml"
     WHOLE = "whole"
+    BLOCK = "block"
+    """Prose, with some lines of ours between two comments."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,8 @@ def put(target: Target, text: str | None) -> str:
     """The text with what is ours in it."""
     if target.shape.kind == Kind.WHOLE:
         return target.text
+    if target.shape.kind == Kind.BLOCK:
+        return _put_block(target.text, text or "")
     text = target.shape.new if text is None else text
     if target.server:
         text = _put_server(target, text)
@@ -91,6 +98,8 @@ def server_of(shape: Shape, text: str) -> str:
 
 def containers(shape: Shape, text: str) -> Containers:
     """What may hold our entries and stands in a text already, such as an empty list of hooks."""
+    if shape.kind not in (Kind.JSON, Kind.TOML):
+        return ()
     data = values(shape, text)
     hooks = data.get(HOOKS)
     events = hooks if isinstance(hooks, dict) and shape.kind == Kind.JSON else {}
@@ -151,6 +160,8 @@ def drop(shape: Shape, text: str, *, there: Containers | None = None, server: st
     """
     if shape.kind == Kind.WHOLE:
         return text
+    if shape.kind == Kind.BLOCK:
+        return _drop_block(text)
     if shape.key:
         text = _set(shape, text, (shape.key, NAME), None)
     if shape.key and server:
@@ -170,13 +181,31 @@ def is_all_ours(target: Target, text: str) -> bool:
 def is_shell(shape: Shape, text: str) -> bool:
     """Whether nothing is left but what a new file begins with, and no servers."""
     if shape.kind != Kind.JSON:
-        return shape.kind == Kind.TOML and not text.strip(json_edit.MARK + json_edit.BLANK)
+        return shape.kind != Kind.WHOLE and not text.strip(json_edit.MARK + json_edit.BLANK)
     began = json_edit.value(shape.new, flavour=shape.flavour)
     try:
         left = json_edit.value(text, flavour=replace(shape.flavour, comments=False))
     except Broken:
         return False  # Somebody's comment is left.
     return {**left, shape.key: left.get(shape.key) or {}} == {**began, shape.key: {}}
+
+
+def _put_block(block: str, text: str) -> str:
+    """The text with the block: where it stood, or else at the end, below one more line end."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    block = block.replace("\n", newline)
+    if FENCED.search(text):
+        return FENCED.sub(lambda _: block, text, count=1)
+    return text + newline * bool(text) + block
+
+
+def _drop_block(text: str) -> str:
+    """The text without the block and the line end above it, which came with it."""
+    found = FENCED.search(text)
+    if not found:
+        return text
+    above = re.sub(r"\r?\n\Z", "", text[: found.start()])
+    return above + text[found.end() :]
 
 
 def _put_server(target: Target, text: str) -> str:

@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from commonplace.doors.setup import apply, clients, other_memories
+from commonplace.doors.setup.agents_file import AGENTS
 from commonplace.doors.setup.clients import CLIENTS, Where
 from commonplace.doors.setup.command import find_command
 from commonplace.doors.setup.config_files import vault_in
@@ -220,7 +221,8 @@ def switch_off(
 
 
 def known(client: str) -> str:
-    """The name of a client, which must be one that setup knows."""
-    if client not in CLIENTS:
-        raise BadValue("client", f"there is no {client!r}", next_step=f"Use {', '.join(CLIENTS)}.")
+    """The name of a client, or of a file for several, which must be one that setup knows."""
+    names = (*CLIENTS, AGENTS)
+    if client not in names:
+        raise BadValue("client", f"there is no {client!r}", next_step=f"Use {', '.join(names)}.")
     return client

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commonplace.doors.setup import clients
+from commonplace.doors.setup import agents_file, clients
+from commonplace.doors.setup.agents_file import AGENTS
 from commonplace.doors.setup.clients import CLIENTS, PREFIX, Launch, Where
 from commonplace.doors.setup.config_files import (
     NAME,
@@ -180,6 +181,8 @@ def plan(
     where = Where(home, environ, project, platform)
     launch = Launch(command, vault, dialect, _options(environ), platform)
     _check_words(launch)
+    if client == AGENTS:
+        return SetupPlan(client, changes_of([agents_file.target(where)], project))
     if client == "claude" and not (plain or project):
         root = plugin_directory or clients.plugin_directory(where)
         wanted = clients.plugin_targets(root, launch, hooks=hooks)
@@ -292,6 +295,8 @@ def _plan(client: str, found: Iterable[tuple[FileChange | None, str]]) -> SetupP
 
 def usual_targets(client: str, where: Where) -> tuple[Target, ...]:
     """The files that may hold something of ours."""
+    if client == AGENTS:
+        return (agents_file.target(where),)
     launch = Launch("", "")
     wanted = clients.targets(client, launch, where, hooks=True)
     if client == "claude" and not where.project:

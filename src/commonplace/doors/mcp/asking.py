@@ -131,15 +131,12 @@ def called(tool: Tool, memory: Memory, given: Object, reply: Reply) -> Answer | 
 
 
 def _refused(reply: Reply) -> Refused:
-    if reply.action == "cancel":
-        return Refused(
-            "The user was to be asked and gave no answer; nothing was changed.",
-            next_step="Ask them. Where nobody sits at the client, its owner may set "
-            'elicitation = "never".',
-        )
+    """What an agent is told without a yes. Clients without a person say no by themselves."""
+    what = "got no answer" if reply.action == "cancel" else "was declined"
     return Refused(
-        "The user was asked and declined; nothing was changed.",
-        next_step="Leave it as it is, or ask them what they want instead.",
+        f"The user's client was asked to confirm this, and it {what}; nothing was changed.",
+        next_step="Ask the user what they want. Where nobody sits at the client, its owner may set "
+        'elicitation = "never".',
     )
 
 

@@ -158,8 +158,13 @@ def test_nobody_is_asked_about_a_rule_that_waits_unless_the_owner_wants_it(root:
     tainted(root)
     answer = once(root, "store", RULE)
     assert "waits for the user's approval" in answer["content"][0]["text"]
-    forged = reply({"requestState": "rule mem-x abc"}, YES)
-    assert "waits" in once(root, "store", RULE, forged)["content"][0]["text"]
+    question = once(root, "store", RULE, elicitation="rules")
+    approved = {"action": "accept", "content": {"decision": "approve"}}
+    told = once(root, "store", RULE, reply(question, approved))
+    assert "waits for the user's approval" in told["content"][0]["text"]
+    with Memory.open(root, origin="owner") as memory:
+        assert {record.text for record in memory.review()} == {RULE["text"]}
+        assert memory.listed(kinds=("instruction",)) == []
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject", "leave", ""])

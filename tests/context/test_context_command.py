@@ -82,16 +82,16 @@ def test_explain_lists_each_line_with_its_reason_age_and_cost_and_what_was_left_
     head, row, total, _, title, *out = table.rstrip("\n").split("\n")
     assert head.split() == ["age", "tokens", "section", "reason:", "line"]
     age, days, tokens, section, *rest = row.split()
-    assert (age, days, section, int(tokens) > 0) == ("0", "d", "learned", True)
-    assert " ".join(rest).startswith("a preference, instruction or correction: - 20")
-    assert row.endswith(" preference: Prefers tea")
+    assert (age, days, section, int(tokens) > 0) == ("0", "d", "preferences", True)
+    assert " ".join(rest).startswith("a preference: - 20")
+    assert " preference: Prefers tea #" in row
     assert total.endswith(" tokens")
     assert title == "Left out (0 for want of room):"
     assert {line.split()[-1].split("/")[0] for line in out} == {"memory", "MEMORY.md:"}
     assert "4711" not in table
     data = json.loads(printed(capsys, "--explain", "--json"))
     assert {line["why"] for line in data["left_out"]} == {"secret"}
-    assert [line["section"] for line in data["lines"]] == ["learned"]
+    assert [line["section"] for line in data["lines"]] == ["preferences"]
     assert all(line["tokens"] > 0 for line in data["lines"])
 
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
 from commonplace.model.records import Hit, Record, now_of
-from commonplace.search.importance import by_importance, importance
+from commonplace.search.importance import (
+    Standing,
+    by_importance,
+    importance,
+    in_order,
+    standing,
+    verdict,
+    weight,
+)
 from tests.data import clock_at
 
 NOW = now_of(clock_at("2026-03-01T12:00:00Z"))
@@ -49,3 +59,46 @@ def test_a_day_that_cannot_be_read_is_today() -> None:
     assert importance(replace(FACT, timestamp="soon"), NOW) == importance(
         replace(FACT, timestamp="2026-03-01T09:00Z"), NOW
     )
+
+
+@pytest.mark.parametrize(
+    ("useful", "wrong", "factor"),
+    [(0, 0, 1.0), (1, 0, 1.1), (0, 1, 0.9), (1, 1, 1.0), (3, 1, 1.08), (99, 0, 1.198)],
+)
+def test_verdicts_order_within_narrow_bounds(useful: int, wrong: int, factor: float) -> None:
+    judged = replace(FACT, useful=("2026-02-28",) * useful, wrong=("2026-02-28",) * wrong)
+    assert verdict(judged) == pytest.approx(factor)
+    assert 0.8 < verdict(judged) < 1.2
+    assert weight(judged, 2) == pytest.approx(weight(FACT, 2) * factor)
+
+
+def test_what_was_told_again_matters_more_and_never_twice_as_much() -> None:
+    weights = [weight(replace(FACT, seen=("2026-02-28",) * times), 2) for times in (0, 1, 3, 99)]
+    assert weights == sorted(weights)
+    assert weights[0] < weights[1] < weights[-1] < 1.5 * weights[0]
+
+
+STANDINGS = [
+    ({"kind": "note", "pinned": "2026-02-28"}, Standing.PINNED),
+    ({"kind": "correction", "origin": "owner"}, Standing.OWNERS_RULE),
+    ({"kind": "instruction", "evidence": ("m-1", "2026-02-27T10:00Z")}, Standing.QUOTED_RULE),
+    ({"kind": "instruction", "evidence": ("m-1", "2026-02-27T10:00Z", "q")}, Standing.QUOTED_RULE),
+    ({"kind": "instruction"}, Standing.RULE),
+    ({"kind": "preference", "origin": "owner"}, Standing.PREFERENCE),
+    ({"kind": "user-preference"}, Standing.PREFERENCE),
+    ({"kind": "decision", "origin": "owner"}, Standing.OTHER),
+]
+
+
+@pytest.mark.parametrize(("change", "where"), STANDINGS)
+def test_a_record_stands_where_its_pin_its_kind_and_its_words_put_it(
+    change: dict[str, Any], where: Standing
+) -> None:
+    assert standing(replace(FACT, **change)) == where
+
+
+def test_an_old_rule_comes_before_a_new_preference() -> None:
+    old = {"kind": "instruction", "timestamp": "2024-02-27T10:00Z"}
+    changes: list[dict[str, Any]] = [{"kind": "preference"}, {}, old, {**old, "origin": "owner"}]
+    hits = [Hit(replace(FACT, **change), (), 0.0) for change in changes]
+    assert in_order(hits, NOW) == [hits[3], hits[2], hits[0], hits[1]]

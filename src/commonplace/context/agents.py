@@ -19,8 +19,9 @@ from commonplace.context.budget import (
     Frame,
     compiled,
 )
+from commonplace.context.parts import framed, relevant_section
 from commonplace.context.sections import State, as_it_stands, document_lines, prompt_of
-from commonplace.context.templates import framed, relevant_section, template_of
+from commonplace.context.templates import template_of
 from commonplace.context.tokens import counter
 from commonplace.model.errors import BadValue
 from commonplace.model.limits import check_type
@@ -243,7 +244,8 @@ def relevant(state: State, budget: Budget) -> Context:
     if state.shut:
         return Context()
     count = counter(state.options.tokenizer)
-    return compiled([framed(relevant_section(state))], Frame(), budget, count=count)
+    section = relevant_section(state, write=template_of(state.dialect).write)
+    return compiled([framed(section)], Frame(), budget, count=count)
 
 
 def context(
@@ -299,7 +301,7 @@ def unread(state: State, made: Sequence[ContextSection]) -> list[ContextSection]
     if len(told) > len(shown):
         more = f"[{len(told) - len(shown)} more documents cannot be read.]"
         lines += (ContextLine(more, reason="they cannot be read"),)
-    return [ContextSection("unread", lines, rank=-1, sure=1.0)] if lines else []
+    return [ContextSection("unread", lines, rank=-1, sure=1.0, never_bare=True)] if lines else []
 
 
 def unforged(sections: Sequence[ContextSection]) -> list[ContextSection]:

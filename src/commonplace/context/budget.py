@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.context.tokens import Counter, estimate
 from commonplace.trust.neutralise import neutralise
+
+if TYPE_CHECKING:
+    from commonplace.model.records import Record
 
 UNLIMITED = 1 << 40
 LEAST_CUT = 24
@@ -42,6 +45,8 @@ class ContextLine(Struct, frozen=True, dict=True):
     """Whether it is a heading that is a passage of its own, for want of prose below it."""
     role: str = ""
     """Who said it, for a line that is a message."""
+    record: Record | None = None
+    """The record that it tells; None for a line of a text, and for one that is left out."""
     count: Counter | None = None
     """What counts its tokens; None for a line that is left out, and costs nothing."""
 
@@ -65,6 +70,8 @@ class ContextSection(Struct, frozen=True):
     """The share of the budget that no other section can take from it."""
     most: float = 1.0
     """The share of the budget that it can't go beyond while others want it."""
+    never_bare: bool = False
+    """Whether its share is kept for it while it has no line yet, be the first ever so long."""
     order: tuple[int, ...] | None = None
     """Its lines from the most to the least worth keeping; None: as they stand."""
     unread: int = 0
@@ -101,6 +108,10 @@ class Budget(NamedTuple):
 
     def minus(self, other: Budget) -> Budget:
         return Budget(self.characters - other.characters, self.tokens - other.tokens)
+
+    def within(self, other: Budget) -> Budget:
+        """As much of it as the other has."""
+        return Budget(min(self.characters, other.characters), min(self.tokens, other.tokens))
 
     def covers(self, cost: Budget) -> bool:
         return cost.characters <= self.characters and cost.tokens <= self.tokens
@@ -222,7 +233,12 @@ def _fitted(
     for shelf in by_rank:
         shelf.fill(budget.share(shelf.section.sure))
     for shelf in by_rank:
+        shelf.reserve(budget.share(shelf.section.sure))
+    for shelf in by_rank:
+        shelf.release()
         shelf.fill(budget.share(shelf.section.most))
+        if shelf.section.never_bare:
+            shelf.fill_with_part()
     for shelf in by_rank:
         shelf.fill_with_part()
     for shelf in by_rank:
@@ -241,6 +257,7 @@ class _Room:
 
     def __init__(self, budget: Budget, frame: Frame, count: Counter) -> None:
         self.left = budget
+        self.reserved = Budget(0, 0)
         self.count = count if budget.tokens < UNLIMITED else _nothing
         self.frame = frame
         self.framed = not frame.opening
@@ -248,6 +265,9 @@ class _Room:
     def cost(self, text: str) -> Budget:
         """What a text costs on lines of its own."""
         return Budget(len(text) + 2, self.count(text) + 1)
+
+    def covers(self, cost: Budget) -> bool:
+        return self.left.minus(self.reserved).covers(cost)
 
 
 class _Shelf:
@@ -261,13 +281,25 @@ class _Shelf:
         self.waiting = list(reversed(order))
         """The numbers of the lines that are not kept yet, the one most worth keeping last."""
         self.used = Budget(0, 0)
+        self.reserved = Budget(0, 0)
+
+    def reserve(self, share: Budget) -> None:
+        """Keep the share of a section that may not stay bare and has no line yet."""
+        if self.section.never_bare and self.waiting and not self.kept:
+            self.reserved = share.within(self.room.left.minus(self.room.reserved))
+            self.room.reserved = self.room.reserved.plus(self.reserved)
+
+    def release(self) -> None:
+        """Give up what was kept for it: it is about to take what it can."""
+        self.room.reserved = self.room.reserved.minus(self.reserved)
+        self.reserved = Budget(0, 0)
 
     def fill(self, most: Budget) -> None:
         """Take the lines most worth keeping, until the next one does not fit."""
         while self.waiting:
             line = self.section.lines[self.waiting[-1]]
             cost = self._cost(line)
-            if not (most.covers(self.used.plus(cost)) and self.room.left.covers(cost)):
+            if not (most.covers(self.used.plus(cost)) and self.room.covers(cost)):
                 return
             self._keep(line, cost)
 
@@ -279,7 +311,7 @@ class _Shelf:
         for size in _sizes(len(line.text)):
             part = line.text[:size].rstrip() + "…"
             cut = replace(line, text=part)
-            if self.room.left.covers(cost := self._cost(cut)):
+            if self.room.covers(cost := self._cost(cut)):
                 self._keep(cut, cost)
                 return
 

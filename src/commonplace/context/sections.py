@@ -35,7 +35,9 @@ from commonplace.model.records import (
     is_over,
     is_to_come,
     now_of,
+    short_id,
 )
+from commonplace.search.importance import weight
 from commonplace.search.question import question_in
 from commonplace.search.words import words_of
 from commonplace.storage.sessions import SessionKind
@@ -49,8 +51,6 @@ SPARE = 4
 """How many characters of a document to look at for each that there is room for, at most: what a
 record carries for programs may be longer than what it says.
 """
-UNDATED = 1e6
-"""The age of a line that does not say its day: told after those that do."""
 STEPS, LEAST_READ = 10, 4096
 """In how many pieces that is read, from the end: most often half of them are enough. And the
 least that is worth a piece.
@@ -191,6 +191,22 @@ def _staleness(state: State, record: Record) -> str:
     return f" ({told[record.id]})" if told else ""
 
 
+def named(state: State, record: Record, raw: str = "") -> str:
+    """The same with the end of its id, by which an agent can correct, erase or judge it."""
+    told = dated(state, record, raw)
+    return f"{told} #{short_id(record.id)}" if record.timestamp else told
+
+
+def named_within(day: str) -> Write:
+    """How a record is shown below a heading that says its day."""
+
+    def write(state: State, record: Record, raw: str = "") -> str:
+        told = named(state, record, raw)
+        return f"- {told.removeprefix(f'- {day} ')}" if told.startswith(f"- {day} ") else told
+
+    return write
+
+
 def text_of(state: State, name: str) -> str:
     """A document's text; empty when it is not there or cannot be read, which is noted."""
     if not name:
@@ -244,14 +260,14 @@ def document_lines(
 def _sectioned_lines(
     state: State, name: str, text: str, reason: str, write: Write
 ) -> DocumentLines:
-    """A document with sections as lines: the newest first, wherever they stand."""
+    """A document with sections as lines: what matters most first, wherever it stands."""
     lines = _lines(state, name, text, reason, write)
     found = [line for line in lines if not (is_stamp(line) or _is_above_rules(state, line))]
     shown = [line for line in found if not line.why]
     top = list(takewhile(lambda line: line.age_days is None, shown))
     first = _top_order(top, state.room // CURATED)
-    ages = _ages(shown)
-    rest = sorted(range(len(first), len(shown)), key=lambda number: (ages[number], -number))
+    weights = _weights(shown)
+    rest = sorted(range(len(first), len(shown)), key=lambda number: (-weights[number], -number))
     left_out = tuple(line for line in found if line.why)
     return DocumentLines(tuple(shown), (*first, *rest), 0, left_out)
 
@@ -269,16 +285,26 @@ def _is_above_rules(state: State, line: ContextLine) -> bool:
     return bool(heading_level(line)) and state.library.layout.sections.get(title) in BEHAVIORAL
 
 
-def _ages(lines: Sequence[ContextLine]) -> list[float]:
-    """How old each line is. One that is no record is as old as the youngest record below it."""
-    ages: list[float] = []
-    youngest = float("inf")
+def _weights(lines: Sequence[ContextLine]) -> list[float]:
+    """How much each line matters. One that is no record matters as much as the best below it."""
+    weights: list[float] = []
+    best = 0.0
     for line in reversed(lines):
-        undated = UNDATED if line.record_id and not line.is_heading else youngest
-        age = undated if line.age_days is None else line.age_days
-        youngest = float("inf") if heading_level(line) else min(youngest, age)
-        ages.append(age)
-    return ages[::-1]
+        if line.record_id and not line.is_heading:
+            weights.append(_weight(line))
+            best = max(best, weights[-1])
+        else:
+            weights.append(best)
+        if heading_level(line):
+            best = 0.0
+    return weights[::-1]
+
+
+def _weight(line: ContextLine) -> float:
+    """What a line is worth; one that does not say its day is told after those that do."""
+    if line.record is None or line.age_days is None:
+        return 0.0
+    return weight(line.record, line.age_days)
 
 
 def _ends_top(found: Sequence[ContextLine], room: int) -> bool:
@@ -359,6 +385,7 @@ def line_of(
         is_record=record.kind != PASSAGE,
         is_behavioral=record.behavioral,
         why=why,
+        record=None if why else record,
     )
 
 
@@ -404,6 +431,12 @@ def is_suggestion(line: ContextLine) -> bool:
     return (line.is_behavioral and line.origin != Origin.OWNER) or is_untrusted(line)
 
 
+def suggests(record: Record) -> bool:
+    """The same of a record."""
+    asks = record.behavioral and record.origin != Origin.OWNER
+    return asks or trust_of(record.origin) == Trust.NONE
+
+
 def unfit(state: State, record: Record) -> str:
     """Why a record may not be shown, by what it says of itself."""
     if record.sensitivity == Sensitivity.SECRET:
@@ -414,7 +447,9 @@ def unfit(state: State, record: Record) -> str:
         return WAITS
     if is_over(record, state.now):
         return "no longer valid"
-    return "not valid yet" if is_to_come(record, state.now) else ""
+    if is_to_come(record, state.now):
+        return "not valid yet"
+    return f"told at: {one_line(', '.join(record.when))}" if record.when else ""
 
 
 def record_lines(

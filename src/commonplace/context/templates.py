@@ -8,38 +8,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.context.budget import ContextLine, ContextSection, Frame
+from commonplace.context.native import OPENING, native
+from commonplace.context.parts import UNTRUSTED, most_records, relevant_section, section_of
 from commonplace.context.sections import (
     BEHAVIORAL_KINDS,
-    TOLD,
     WAITS,
-    DocumentLines,
     State,
     Write,
     as_it_stands,
     dated,
-    deeper,
     document_lines,
-    heading_level,
-    is_suggestion,
-    is_untrusted,
     line_of,
+    named,
     record_lines,
-    relevant_hits,
-    tidy,
     unfit,
 )
-from commonplace.model.records import PASSAGE, Origin, Record, short_id
+from commonplace.model.records import PASSAGE, Record, short_id
 from commonplace.search.importance import by_importance
 from commonplace.search.index import Query
 from commonplace.storage.sessions import SessionKind
-from commonplace.trust.neutralise import FRAMING, SUGGESTIONS, one_line
+from commonplace.trust.neutralise import FRAMING, one_line
 
-MOST_RECORDS = 400
-"""Records that are looked at for a section: more do not fit any prompt."""
 EXPERIENCES = 5
-UNTRUSTED = "from untrusted text"
-PROMPTS = ("identity", "user")
-"""The sections that an agent takes for its own mind: nothing from untrusted text is in them."""
 EARL_DAYS, EARL_LINES = 7, 50
 EARL_CLOSING = (
     "You have persistent memory via save_memory and search_memory tools.",
@@ -52,200 +42,6 @@ NOTEBOOK_FRAMING = (
 
 IDS_EXPLAINED = "What follows # is the entry's id, for memory_delete and supersedes."
 SUMMARIES_FRAMING = "What older lines of MEMORY.md were condensed to."
-
-
-def native(state: State) -> list[ContextSection]:
-    """Identity, user, preferences, long-term memory, recent days, what fits the message."""
-    layout = state.library.layout
-    sections = [
-        _document(state, layout.soul, "identity", "## Who you are", rank=1, sure=0.15),
-        _document(state, layout.user, "user", "## About the user", rank=2, sure=0.15),
-        *_rules(state),
-    ]
-    if state.options.include_long_memory_in_session:
-        name = state.options.long_memory_path
-        sections.append(_document(state, name, "summaries", "## Summaries", rank=4, sure=0.1))
-    days = (1, 0) if layout.daily else ()
-    recent = [_without_repeats(_recent(state, back), sections) for back in days]
-    memory = _document(
-        state,
-        layout.memory,
-        "memory",
-        "## Long-term memory",
-        newest=True,
-        rank=5,
-        sure=0.2,
-        most=0.4 if state.agent == "conversation" else 0.7,
-    )
-    # What is new today stands with the days, so that what is above stays the same all day.
-    memory = _without_bare_headings(_without_repeats(memory, [*sections, *recent]))
-    return [*sections, memory, *recent, relevant_section(state, [*sections, memory, *recent])]
-
-
-def _document(
-    state: State, name: str, section: str, heading: str, *, newest: bool = False, **room: float
-) -> ContextSection:
-    """A document as a section of a context that has headings of its own."""
-    found = document_lines(
-        state, name, reason=f"{name} is always shown", newest=newest, write=dated
-    )
-    lines, order = _tidied(found)
-    return _section(section, heading, replace(found, lines=lines, order=order), **room)
-
-
-def _tidied(found: DocumentLines) -> tuple[tuple[ContextLine, ...], tuple[int, ...] | None]:
-    """The lines that say something, and their order among themselves."""
-    kept = [number for number, line in enumerate(found.lines) if line.text.strip()]
-    places = {number: place for place, number in enumerate(kept)}
-    order = found.order and tuple(places[number] for number in found.order if number in places)
-    return tuple(tidy(found.lines)), order
-
-
-def _section(name: str, heading: str, found: DocumentLines, **rest: float) -> ContextSection:
-    section = ContextSection(
-        name,
-        found.lines,
-        heading,
-        order=found.order,
-        unread=found.unread,
-        left_out=found.left_out,
-        **rest,  # type: ignore[arg-type]
-    )
-    return _vouched(section) if name in PROMPTS else section
-
-
-def _rules(state: State) -> list[ContextSection]:
-    """What tells agents how to behave: the owner's own rules, and what sessions learned."""
-    hits = state.library.search(Query(kinds=BEHAVIORAL_KINDS, limit=_most(state)))
-    shown, left_out = record_lines(
-        state, reversed(hits), reason="a preference, instruction or correction"
-    )
-    own = tuple(line for line in shown if line.origin == Origin.OWNER)
-    learned = tuple(line for line in shown if line.origin != Origin.OWNER)
-    return [
-        ContextSection(
-            "rules",
-            own,
-            "## The user's own rules",
-            rank=3,
-            sure=0.1,
-            most=0.5,
-            order=tuple(range(len(own) - 1, -1, -1)),
-        ),
-        ContextSection(
-            "learned",
-            learned,
-            f"## Preferences and instructions\n{SUGGESTIONS}",
-            rank=3,
-            sure=0.2,
-            most=0.5,
-            order=tuple(range(len(learned) - 1, -1, -1)),
-            unread=int(len(hits) == _most(state)),
-            left_out=left_out,
-            framed=True,
-        ),
-    ]
-
-
-def _most(state: State) -> int:
-    return max(1, min(MOST_RECORDS, state.room // 20))
-
-
-def _recent(state: State, back: int) -> ContextSection:
-    name = state.daily(back)
-    day = "Today" if back == 0 else "Yesterday"
-    found = document_lines(state, name, reason=f"written {day.lower()}", newest=True, write=dated)
-    header = state.library.layout.header(name).strip()
-    kept = [line for line in found.lines if line.text.strip() and line.text.strip() != header]
-    shown = tuple(tidy(kept))
-    return ContextSection(
-        day.lower(),
-        shown,
-        f"## {day}, {name.rpartition('/')[2].removesuffix('.md')}",
-        rank=8 - (back == 0),
-        sure=0.1,
-        order=tuple(range(len(shown) - 1, -1, -1)),
-        unread=found.unread,
-        left_out=found.left_out,
-    )
-
-
-def _without_repeats(section: ContextSection, others: Sequence[ContextSection]) -> ContextSection:
-    """A section without the records that another one shows."""
-    seen = {line.record_id for other in others for line in other.lines if line.record_id}
-    return _only(section, [n for n, line in enumerate(section.lines) if line.record_id not in seen])
-
-
-def _only(section: ContextSection, kept: Sequence[int]) -> ContextSection:
-    """A section with these of its lines."""
-    places = {number: place for place, number in enumerate(kept)}
-    order = section.order
-    return replace(
-        section,
-        lines=tuple(section.lines[number] for number in kept),
-        order=order and tuple(places[number] for number in order if number in places),
-    )
-
-
-def _without_bare_headings(section: ContextSection) -> ContextSection:
-    """A section whose headings have something below them."""
-    bare: set[int] = set()
-    something = 0
-    """The level of the last heading seen from below, 9 for a line that is none."""
-    for number in range(len(section.lines) - 1, -1, -1):
-        line = section.lines[number]
-        if not line.text.strip():
-            continue
-        # One that is a passage of its own says something by itself.
-        level = 9 if line.is_heading else heading_level(line) or 9
-        if level < 9 and level >= something:
-            bare.add(number)
-        else:
-            something = level
-    return _only(section, [n for n in range(len(section.lines)) if n not in bare])
-
-
-def _vouched(section: ContextSection) -> ContextSection:
-    """A section without what untrusted text left in it, nor the headings that stood above that."""
-    foreign = {number for number, line in enumerate(section.lines) if is_untrusted(line)}
-    if not foreign:
-        return section
-    out = (replace(section.lines[number], why=UNTRUSTED) for number in sorted(foreign))
-    kept = _only(section, [n for n in range(len(section.lines)) if n not in foreign])
-    return replace(_without_bare_headings(kept), left_out=(*section.left_out, *out))
-
-
-def framed(section: ContextSection) -> ContextSection:
-    """A section that says what it is where its lines ask for something, or anybody wrote them.
-
-    No heading in what anybody wrote stands beside that of the section, as if it were one.
-    """
-    told = section.framed or section.block not in ("memory", "status")
-    passes = any(0 < heading_level(line) < 3 for line in section.lines)
-    if passes and any(map(is_untrusted, section.lines)):
-        section = replace(section, lines=tuple(map(deeper, section.lines)))
-    if told or not any(map(is_suggestion, section.lines)):
-        return section
-    return replace(section, heading=f"{section.heading}\n{SUGGESTIONS}", framed=True)
-
-
-def relevant_section(state: State, others: Sequence[ContextSection] = ()) -> ContextSection:
-    """What fits the message and is not in the context anyway, for want of room or otherwise."""
-    hits = relevant_hits(state)
-    fitting, left_out = record_lines(state, hits, reason="it fits this message")
-    shown = tuple(line for line in fitting if line.record_id not in state.told)
-    again = (replace(line, why=TOLD) for line in fitting if line.record_id in state.told)
-    section = ContextSection(
-        "relevant",
-        shown,
-        "## Relevant to this message",
-        rank=6,
-        sure=0.1,
-        most=0.3,
-        left_out=(*left_out, *again),
-    )
-    alone = _without_repeats(section, others)
-    return replace(alone, elsewhere=tuple(line for line in shown if line not in alone.lines))
 
 
 def earl(state: State) -> list[ContextSection]:
@@ -300,7 +96,7 @@ def _verbatim(
     found = document_lines(
         state, name, reason=f"{name} is always shown", newest=newest, write=write
     )
-    return _section(section, heading, found, **room)
+    return section_of(section, heading, found, **room)
 
 
 def journal(state: State) -> list[ContextSection]:
@@ -377,7 +173,7 @@ def _experiences(state: State) -> ContextSection:
 
 def typed(state: State) -> list[ContextSection]:
     """The brief: behavioural entries before the others, what matters most first."""
-    search, most, clock = state.library.search, _most(state), state.library.clock
+    search, most, clock = state.library.search, most_records(state), state.library.clock
     behavioral = by_importance(search(Query(kinds=BEHAVIORAL_KINDS, limit=most)), clock)
     others = search(Query(without_kinds=(PASSAGE, *BEHAVIORAL_KINDS), limit=most))
     others = by_importance(others, clock)
@@ -425,6 +221,8 @@ class Template(Struct, frozen=True):
 
     stage: Callable[[State], list[ContextSection]]
     frame: Frame
+    write: Write = dated
+    """How a memory that fits a message is shown."""
     by_records: bool = False
     """Whether what is not shown is counted in records: one may stand in two documents."""
 
@@ -438,10 +236,11 @@ TEMPLATES = {
     "native": Template(
         native,
         Frame(
-            "<commonplace-memory>",
+            OPENING,
             "</commonplace-memory>",
             "+{count} not shown: search finds them.",
         ),
+        write=named,
         by_records=True,
     ),
     "earl": Template(

@@ -298,6 +298,15 @@ def rules_with_moments() -> list[str]:
     return ["""create index record_with_moments on record(profile) where "when" <> ''"""]
 
 
+def what_is_always_told() -> list[str]:
+    """The few records that a person pinned or that were of use, found without reading all."""
+    return [
+        "create index record_pinned on record(profile, timestamp) where pinned <> ''",
+        """create index record_used on record(profile, timestamp)
+            where (seen <> '' or useful <> '')""",
+    ]
+
+
 STEPS: tuple[Callable[[], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
@@ -314,6 +323,7 @@ STEPS: tuple[Callable[[], list[str]], ...] = (
     rows_of_a_named_profile,
     distribute,
     rules_with_moments,
+    what_is_always_told,
 )
 """A step that is in no database yet stands at the end."""
 DISTRIBUTED = 1 + STEPS.index(distribute)

@@ -86,11 +86,13 @@ def narrow(query: Query, wording: Wording = SQLITE) -> tuple[list[str], list[Any
         if BEHAVIORAL.issuperset(query.kinds):
             # Which says nothing new, but lets a database look through those alone.
             tests.append(f"r.{IS_BEHAVIORAL}")
+    if query.pinned:
+        tests.append("r.pinned <> ''")
+    if query.used:
+        tests.append("(r.seen <> '' OR r.useful <> '')")
     if query.without_kinds:
         tests.append(f"NOT {wording.among.format('r.kind')}")
         arguments.append(wording.texts(query.without_kinds))
-    if query.pinned:
-        tests.append("r.pinned <> ''")
     if query.ids:
         tests.append(wording.among.format("r.id"))
         arguments.append(wording.texts(query.ids))

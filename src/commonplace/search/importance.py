@@ -1,16 +1,18 @@
 """How much a record matters when nothing in particular is asked, as in a brief.
 
 Importance is the product of four factors: the record's kind and how fast such records fade, its
-confidence, the trust in its origin, and whether it still holds.
+confidence, the trust in its origin, and whether it still holds. `in_order` sorts what is always
+told: by whose words it is and what it asks for, and among those alike by importance and by use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from datetime import date
+from enum import IntEnum
 
 from commonplace.model.clock import Clock
-from commonplace.model.records import Hit, Now, Record, is_over, is_to_come, now_of
+from commonplace.model.records import Hit, Now, Origin, Record, is_over, is_to_come, now_of
 from commonplace.trust.origins import Trust, trust_of
 
 LASTING, PASSING = 180.0, 30.0
@@ -22,6 +24,9 @@ KINDS = {
     "user-preference": (0.8, LASTING),
     "fact": (0.8, LASTING),
     "learned": (0.8, LASTING),
+    "decision": (0.8, LASTING),
+    "person": (0.8, LASTING),
+    "goal": (0.8, LASTING),
     "context": (0.9, PASSING),
     "turn-summary": (0.4, PASSING),
     "heartbeat": (0.3, PASSING),
@@ -35,15 +40,63 @@ STALE = 0.8
 """What is left of a record that rests on something that changed since."""
 OVER = 0.1
 """What is left of a record that is no longer valid, or not yet."""
+RULES = frozenset(("instruction", "correction"))
+"""The kinds that say what to do; a preference says what is liked."""
+VERDICTS = 0.2
+"""How far verdicts can raise or lower what a record is worth: one never hides it."""
+REPEATED = 0.5
+"""How far it can raise it that a record was told again and again."""
+
+
+class Standing(IntEnum):
+    """Who is told first, whatever the age."""
+
+    PINNED = 0
+    OWNERS_RULE = 1
+    QUOTED_RULE = 2
+    RULE = 3
+    PREFERENCE = 4
+    OTHER = 5
+
+
+def standing(record: Record) -> Standing:
+    """Where a record stands by its pin, its kind and whose words it rests on."""
+    if record.pinned:
+        return Standing.PINNED
+    if record.kind not in RULES:
+        return Standing.PREFERENCE if record.behavioral else Standing.OTHER
+    if record.origin == Origin.OWNER:
+        return Standing.OWNERS_RULE
+    return Standing.QUOTED_RULE if record.cites else Standing.RULE
 
 
 def importance(record: Record, now: Now) -> float:
     """How much it matters, from 0 to 1."""
-    worth, fades = KINDS.get(record.kind, ANY_OTHER)
-    fresh = 1 / (1 + _age(now.day_of(record.timestamp), now.day) / fades)
-    believed = BELIEVED.get(trust_of(record.origin), 1.0)
     holds = not is_over(record, now) and not is_to_come(record, now)
-    return worth * fresh * record.confidence * believed * (1.0 if holds else OVER)
+    age = _age(now.day_of(record.timestamp), now.day)
+    return _worth(record, age) * (1.0 if holds else OVER)
+
+
+def weight(record: Record, age: float) -> float:
+    """How much one that is so many days old matters, by its kind and by the use it was of."""
+    return _worth(record, age) * verdict(record) * _repeats(record)
+
+
+def verdict(record: Record) -> float:
+    """A factor from 0.8 to 1.2: how often it was called useful, and how often wrong."""
+    good, bad = len(record.useful), len(record.wrong)
+    return 1 + VERDICTS * (good - bad) / (good + bad + 1)
+
+
+def _repeats(record: Record) -> float:
+    again = len(record.seen)
+    return 1 + REPEATED * again / (again + 1)
+
+
+def _worth(record: Record, age: float) -> float:
+    worth, fades = KINDS.get(record.kind, ANY_OTHER)
+    believed = BELIEVED.get(trust_of(record.origin), 1.0)
+    return worth / (1 + age / fades) * record.confidence * believed
 
 
 def by_importance(hits: Iterable[Hit], clock: Clock, *, stale: Container[str] = ()) -> list[Hit]:
@@ -57,6 +110,15 @@ def by_importance(hits: Iterable[Hit], clock: Clock, *, stale: Container[str] = 
         return importance(hit.record, now) * (STALE if hit.record.id in stale else 1.0)
 
     return sorted(hits, key=weight, reverse=True)
+
+
+def in_order(hits: Iterable[Hit], now: Now) -> list[Hit]:
+    """What is to be told first comes first; what is level stays in its order."""
+    return sorted(hits, key=lambda hit: _order(hit.record, now))
+
+
+def _order(record: Record, now: Now) -> tuple[int, float]:
+    return standing(record), -weight(record, _age(now.day_of(record.timestamp), now.day))
 
 
 def _age(day: str, today: date) -> int:

@@ -52,6 +52,8 @@ class Query(Struct, frozen=True):
     """Of any of these projects: by their group, or by a tag such as project:boat."""
     pinned: bool = False
     """Whether only what a person pinned."""
+    used: bool = False
+    """Whether only what was told again or called useful."""
     session: str = ""
     sensitivity: str = ""
     origins: tuple[str, ...] = ()

@@ -6,44 +6,24 @@ say nearly the same as a new one, or disagree with it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import combinations
 
 from msgspec import Struct
 
 from commonplace.library.library import Library
 from commonplace.model.records import LASTING, Record, is_over, now_of
+from commonplace.search.alike import ALIKE, FEWEST, WORD, TextWords, fixed, in_order, is_near
 from commonplace.search.index import Query
 from commonplace.upkeep.scan.contradictions import claims, disagree
 
-WORD = re.compile(r"\w+(?:['\u2019.@:/+-]\w+)*")
-ALIKE = 0.8
-"""The share of their words that two texts have in common when they are nearly the same."""
-FEWEST = 5
-"""Words below which one more or less changes what is said."""
-KNOWN = 1 << 16
-"""Words of which the stem is remembered: a vault has many texts of few words."""
 LOOKED_AT = 20
 """The records with the most words in common that a new one is compared with."""
 FEW = 40
 """Texts up to which each is compared with each: to sort them into blocks would take longer."""
 CROWD = 200
 """How many texts with the same rare words are compared; more are a form letter."""
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-STOP = _words(
-    """a an the and also is are was were be been of in on at to for with that this it its as by his
-    her their our my your has have had will would very really just please so"""
-)
-ORDERED = _words("over than before after from not never no without nor nt cannot")
-"""With one of these the order of the words decides what is said."""
 
 
 def same(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
@@ -58,9 +38,9 @@ def alike(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
     """The keys of texts that are nearly the same, two or more each; those the same left out."""
     clusters = _Clusters()
     for group in _with_the_same_fixed(texts):
-        told = {key: _TextWords(raw) for key, raw in group.items()}
+        told = {key: TextWords(raw) for key, raw in group.items()}
         for one, other in _pairs(told):
-            if told[one].words != told[other].words and _in_order(told[one], told[other]):
+            if told[one].words != told[other].words and in_order(told[one], told[other]):
                 clusters.join(one, other)
     return clusters.found(texts)
 
@@ -70,51 +50,11 @@ def _with_the_same_fixed(texts: Mapping[str, str]) -> Iterator[dict[str, list[st
     groups: dict[frozenset[str], dict[str, list[str]]] = defaultdict(dict)
     for key, text in texts.items():
         raw = WORD.findall(text)
-        groups[_fixed(raw)][key] = raw
+        groups[fixed(raw)][key] = raw
     return (group for group in groups.values() if len(group) > 1)
 
 
-def _fixed(raw: Sequence[str]) -> frozenset[str]:
-    """The words that must be the same in another text to be like it: names, numbers, "not"."""
-    return frozenset(
-        word
-        for at, word in enumerate(raw)
-        if not word.isalpha() or word in ORDERED or (at and word[0].isupper())
-    )
-
-
-class _TextWords:
-    """A text as its words, and as the stems that count."""
-
-    __slots__ = ("ordered", "stems", "words")
-
-    def __init__(self, raw: Sequence[str]) -> None:
-        self.words = tuple(map(str.casefold, raw))
-        self.stems = frozenset(map(_stem, set(self.words) - STOP))
-        self.ordered = not ORDERED.isdisjoint(self.words)
-
-
-def _in_order(one: _TextWords, other: _TextWords) -> bool:
-    """Whether the words that both have come in the same order, where that matters."""
-    if not one.ordered:
-        return True
-    shared = set(one.words).intersection(other.words)
-    first, second = (
-        [word for word in told.words if word in shared and word not in STOP]
-        for told in (one, other)
-    )
-    return first == second
-
-
-@lru_cache(KNOWN)
-def _stem(word: str) -> str:
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) > 3:
-            return word[: -len(ending)]
-    return word
-
-
-def _pairs(told: Mapping[str, _TextWords]) -> Iterator[tuple[str, str]]:
+def _pairs(told: Mapping[str, TextWords]) -> Iterator[tuple[str, str]]:
     """Pairs whose words are the same set, or share enough."""
     keys = [key for key, each in told.items() if each.stems]
     if len(keys) <= FEW:
@@ -141,18 +81,11 @@ def _blocks(stems: frozenset[str], counts: Mapping[str, int]) -> Iterator[object
         yield from combinations(rarest, 2)
 
 
-def _near(keys: Sequence[str], told: Mapping[str, _TextWords]) -> Iterator[tuple[str, str]]:
+def _near(keys: Sequence[str], told: Mapping[str, TextWords]) -> Iterator[tuple[str, str]]:
     for at, one in enumerate(keys):
         for other in keys[at + 1 :]:
-            if _is_near(told[one].stems, told[other].stems):
+            if is_near(told[one].stems, told[other].stems):
                 yield one, other
-
-
-def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
-    if one == other:
-        return True
-    shared = len(one & other)
-    return min(len(one), len(other)) >= FEWEST and shared >= ALIKE * len(one | other)
 
 
 class _Clusters:

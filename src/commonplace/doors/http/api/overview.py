@@ -89,7 +89,7 @@ def _is_seen(memory: Memory, line: ContextLine) -> bool:
 
 
 def _shown_line(line: ContextLine) -> dict[str, Any]:
-    told = {name: value for name, value in asdict(line).items() if name != "count"}
+    told = {name: value for name, value in asdict(line).items() if name not in ("count", "record")}
     return told | {"tokens": line.tokens}
 
 

@@ -232,6 +232,8 @@ def _fitted(
     by_rank = sorted(shelves, key=lambda shelf: shelf.section.rank)
     for shelf in by_rank:
         shelf.fill(budget.share(shelf.section.sure))
+        if shelf.section.never_bare and shelf.section.sure == 1.0:
+            shelf.fill_with_part()  # Before any below it takes even its share.
     for shelf in by_rank:
         shelf.reserve(budget.share(shelf.section.sure))
     for shelf in by_rank:

@@ -23,12 +23,12 @@ SCHEMA = (
     # With what is counted and chosen by, so that nobody reads the rows for that.
     "CREATE INDEX records_by_time ON records(timestamp, kind, sensitivity) WHERE lead",
     # Few, and asked for whenever a session starts.
-    # Asked for before every call of a tool.
-    """CREATE INDEX records_with_moments ON records(timestamp) WHERE lead AND "when" <> ''""",
     f"""CREATE INDEX records_on_behavior ON records(timestamp, kind, origin)
         WHERE lead AND {IS_BEHAVIORAL}""",
     "CREATE INDEX records_pinned ON records(timestamp) WHERE pinned <> ''",
     "CREATE INDEX records_used ON records(timestamp) WHERE (seen <> '' OR useful <> '')",
+    # Asked for before every call of a tool.
+    """CREATE INDEX records_with_moments ON records(timestamp) WHERE lead AND "when" <> ''""",
     "CREATE INDEX records_by_session ON records(session, timestamp) WHERE session <> '' AND lead",
     "CREATE INDEX records_by_superseded ON records(supersedes) WHERE supersedes <> ''",
     "CREATE INDEX records_by_successor ON records(replaced_by) WHERE replaced_by <> ''",

@@ -213,6 +213,7 @@ USAGE = {
     "tidy": ["--dry-run", "--yes"],
     "strike": ["ID"],
     "unlink": ["id"],
+    "cite": ["ID", "FILE[:LINES]", "--renew", "--drop"],
     "compact": ["--dry-run", "--force", "--older-than"],
     "expand": ["id", "--restore"],
     "migrate": ["FROM", "TO"],

@@ -1,6 +1,6 @@
 """What a client waits for: cold hooks beside `python3 -c "import json, sqlite3"`, in one run.
 
-python bench/hooks.py [--records 10000] [--rounds 30]
+python bench/hooks.py [--records 10000] [--rounds 30] [--rules 0]
 """
 
 from __future__ import annotations
@@ -38,10 +38,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--rules", type=int, default=0, help="rules that are told at a moment")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         vault = Path(directory) / "vault"
         with filled(vault, arguments.records) as memory:
+            for number in range(arguments.rules):
+                memory.store(f"Rule {number}", kind="instruction", when=[f"Bash(make x{number}*)"])
             memory.rebuild()  # With a vector for each, as a vault in use has them.
         os.environ["XDG_STATE_HOME"] = directory
         runs = {"bare": [sys.executable, "-c", BARE]}

@@ -279,6 +279,23 @@ def told(text: str, request: Mapping[str, Any]) -> int:
     return json.dumps(request, ensure_ascii=False).count(text)
 
 
+@pytest.mark.parametrize("run", CLIENTS, indirect=True)
+def test_a_rule_fires_at_its_tool_call_and_not_elsewhere(run: Run) -> None:
+    with Memory.open(run.vault, origin="owner") as memory:
+        memory.store("Taste it first", kind="instruction", when=["Bash(echo soup*)"])
+        memory.store("Ask the cook", kind="instruction", when=["Bash(echo cake*)"], must=True)
+    cake = run.client.shell("true && echo cake >> cake.txt")
+    commands = (run.client.shell("echo tea"), run.client.shell("echo soup"), cake, cake)
+    run.turn(*commands)
+    sent = [each for each in run.api.requests if each.get("tools")]
+    after = dict(zip(("asked", "tea", "soup", "denied", "cake"), sent, strict=True))
+    for rule, first in (("Taste it first", "soup"), ("Ask the cook", "denied")):
+        at = list(after).index(first)
+        assert [told(rule, each) for each in after.values()] == [0] * at + [1] * (5 - at)
+    assert (run.home / "project/cake.txt").read_text() == "cake\n"
+    assert run.mishaps() == []
+
+
 @pytest.mark.parametrize("run", some("writes"), indirect=True)
 def test_what_an_agents_shell_writes_into_the_files_is_not_the_owners(run: Run) -> None:
     soul = run.vault / "SOUL.md"

@@ -116,6 +116,9 @@ class _Answers(BaseHTTPRequestHandler):
 
 def _messages(request: Mapping[str, Any], said: Said) -> list[Event]:
     blocks = messages_api.text(said) if isinstance(said, str) else messages_api.tool(*said)
+    # Of calls with one id Claude Code keeps the last result only.
+    number = len(request["messages"])
+    blocks = [{**it, "id": f"{it['id']}_{number}"} if "id" in it else it for it in blocks]
     return [(event["type"], event) for event in messages_api.stream(request, blocks)]
 
 

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from commonplace.memory import prompt as _prompt
     from commonplace.memory import review as _review
     from commonplace.memory import rules as _rules
+    from commonplace.memory import rules_of_files as _rules_of_files
     from commonplace.memory import session as _session
     from commonplace.memory import settings as _settings
     from commonplace.memory import status
@@ -109,6 +110,7 @@ else:
     _prompt = Lazy("memory.prompt")
     _telling = Lazy("memory.telling")
     _rules = Lazy("memory.rules")
+    _rules_of_files = Lazy("memory.rules_of_files")
     _documents = Lazy("memory.documents")
     _activity = Lazy("memory.activity")
     _past = Lazy("memory.past")
@@ -730,7 +732,7 @@ class Memory:
         self, listed: Sequence[ListedRule], source: str, *, dry_run: bool = False
     ) -> list[ListedRule]:
         """Hold the rules that stand in a file for a person to approve. Returns the new ones."""
-        return _rules.suggest(self, listed, source, dry_run=dry_run)
+        return _rules_of_files.suggest(self, listed, source, dry_run=dry_run)
 
     def tell_rules(
         self,

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from commonplace.memory import session, storing
+from commonplace.memory import session
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.files import digest
 from commonplace.model.moments import ToolCall, moments
-from commonplace.model.records import (
-    Author,
-    Now,
-    Origin,
-    Record,
-    is_over,
-    is_to_come,
-    now_of,
-    same_words,
-    wording_key,
-)
+from commonplace.model.records import Now, Origin, Record, is_over, is_to_come, now_of
 from commonplace.storage.ledger import LOST, ToldLine
 from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
-    from commonplace.markdown.rule_lists import ListedRule
     from commonplace.memory import Memory
 
 HEAD = "Rules from memory for what you are doing (a suggestion is no command):"
@@ -38,8 +26,6 @@ DENIED = (
 )
 DENIES, AT = "denied ", "at "
 """How the reasons begin for which it is noted that a rule denied a call, or was told with one."""
-TAG = 50
-"""Characters of a file's name that make a tag."""
 UNREAD_SECONDS = 1.0
 """So long after a denial the model has not read it: what it calls meanwhile it called before."""
 
@@ -216,45 +202,3 @@ def times_told(memory: Memory) -> dict[str, tuple[int, int]]:
         told, denied = found.get(line.record, (0, 0))
         found[line.record] = told + 1, denied + line.why.startswith(DENIES)
     return found
-
-
-def suggest(
-    memory: Memory, listed: Sequence[ListedRule], source: str, *, dry_run: bool = False
-) -> list[ListedRule]:
-    """Hold the rules of a file for a person to approve. Returns those that are new."""
-    author = Author(Origin.IMPORT, memory.session)
-    name = os.path.basename(source)
-
-    def work() -> list[ListedRule]:
-        withheld = memory.library.approvals.withheld().values()
-        known = {same_words(record.text) for record in withheld}
-        fresh: list[ListedRule] = []
-        for rule in listed:
-            record = _record(memory, rule, name, author)
-            if record is None or same_words(record.text) in known or _is_there(memory, record):
-                continue
-            known.add(same_words(record.text))
-            fresh.append(rule)
-            if not dry_run:
-                memory.library.hold(record, author=author)
-        return fresh
-
-    return memory.library.locked(work)
-
-
-def _record(memory: Memory, rule: ListedRule, name: str, author: Author) -> Record | None:
-    """The record of a rule in a file; None for one that may not be kept, as for a secret in it."""
-    tags = [name[:TAG]]
-    try:
-        return storing.record_of(
-            memory, author, text=rule.text, kind="instruction", tags=tags, when=rule.when
-        )
-    except CommonplaceError:
-        return None
-
-
-def _is_there(memory: Memory, record: Record) -> bool:
-    """Whether a rule is stored, or was forgotten by its owner."""
-    same = memory.library.index.saying(wording_key(record))
-    kept = memory.library.tombstones.without_forgotten([record])
-    return not kept or any(same_words(each.text) == same_words(record.text) for each in same)

@@ -45,6 +45,8 @@ SAY_WHEN_COMPACTED = ("claude", "codex", "qwen", "opencode")
 """Clients that announce the end of a compaction too, or the start of what comes after it."""
 HEAR_AFTER_TOOLS = ("gemini", "qwen")
 """Clients whose model hears what a hook says after a tool, and not what one says before it."""
+ASKS_BEFORE_SOME = "claude"
+"""The client that runs no hook before a tool that only reads: one takes a while."""
 SWEPT_BY = ("claude", "codex", "qwen", "gemini", "copilot", "opencode")
 """Clients whose agent goes on when it is asked to as it stops."""
 

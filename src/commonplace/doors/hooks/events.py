@@ -301,12 +301,18 @@ def post_tool(memory: Memory, call: HookCall) -> str:
         return ""
     if memory.session and not memory.read_only:
         _take_in(memory, call.client, tool)
-    # Without a session nobody knows what was told before the tool.
-    if not (memory.session and _has_rules(memory)):
+    if not (_hears_now(call, tool) and _has_rules(memory)):
         return ""
     from commonplace.doors.hooks import rules
 
     return rules.after(memory, call, tool)
+
+
+def _hears_now(call: HookCall, tool: ToolUse) -> bool:
+    """Whether the rules about a tool are told after it: most clients were told them before."""
+    if call.client == clients.ASKS_BEFORE_SOME:
+        return not reading.writes(tool)
+    return call.client in clients.HEAR_AFTER_TOOLS
 
 
 def _take_in(memory: Memory, client: str, tool: ToolUse) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 1_200
 """Characters of rules with one call."""
-COMMANDS = ("command", "cmd")
+COMMANDS = ("command", "cmd", "commands")
 PATHS = (
     *("file_path", "absolute_path", "path", "notebook_path", "filePath", "target_file"),
     *("filename", "paths", "files", "dir_path"),
@@ -67,14 +67,17 @@ def call_of(tool: ToolUse) -> ToolCall:
 def _command(tool: ToolUse) -> str:
     given = next((given for key in COMMANDS if (given := tool.given.get(key))), "")
     if isinstance(given, list):
-        return shlex.join(map(str, given))
+        # Cline runs several lines with one call; Codex names a program and its arguments.
+        words = list(map(str, given))
+        return "\n".join(words) if "commands" in tool.given else shlex.join(words)
     return given if isinstance(given, str) else ""
 
 
 def _paths(tool: ToolUse) -> Iterator[str]:
     for key in PATHS:
         given = tool.given.get(key)
-        for path in given if isinstance(given, list) else [given]:
+        for each in given if isinstance(given, list) else [given]:
+            path = each.get("path") if isinstance(each, dict) else each
             if isinstance(path, str) and path:
                 yield path
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,9 +119,11 @@ def measured(url: str, count: int) -> dict[str, float]:
             warm.append(made.ask("GET", search.format(number)))
         threads, megabytes = made.size()
         rounds = [number % count for number in range(ROUNDS)]
-        store: Callable[[int], float] = lambda number: made.ask(
-            "POST", f"/api/vaults/tenant-{number}/records", {"text": f"Round {time.time_ns()}"}
-        )
+
+        def store(number: int) -> float:
+            body = {"text": f"Round {time.time_ns()}"}
+            return made.ask("POST", f"/api/vaults/tenant-{number}/records", body)
+
         return {
             "start, s": made.started,
             "threads": threads,

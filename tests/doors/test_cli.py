@@ -1508,3 +1508,47 @@ def test_only_its_owner_may_look_into_a_vault(run: Run, tmp_path: Path) -> None:
         for path, mode in modes.items()
         if mode != (0o700 if path.is_dir() else 0o600)
     }
+
+
+@pytest.fixture
+def suggested(run: Run, vault: Path) -> tuple[str, str]:
+    """The ids of a correction and of a question that were said three times, and wait."""
+    with Memory.open(vault) as memory:
+        for number in range(3):
+            for text in ("No, use pnpm", "How do I deploy to staging?"):
+                memory.conversations.record("user", text, session=f"s{number}")
+    assert "pnpm" in run("suggest", "--dry-run").out
+    assert run("review", "--json").data == []
+    found = {each["what"]: each["id"] for each in run("suggest", "--json").data}
+    return found["said"], found["asked"]
+
+
+def test_review_asks_at_a_terminal_for_the_answer_to_a_question(
+    run: Run, vault: Path, suggested: tuple[str, str]
+) -> None:
+    said, asked = suggested
+    shown = on_terminal("review", asked, "--approve", typed="y\nmake deploy\n")
+    assert "it is kept with the answer that you give" in shown.out
+    assert (shown.code, f"Approved {asked}." in shown.out) == (0, True)
+    with Memory.open(vault) as memory:
+        assert memory.get(asked).record.text == "How do I deploy to staging? make deploy"
+    assert [each["id"] for each in run("review", "--json").data] == [said]
+    assert "Nothing" not in on_terminal("suggest").out.split("History shows")[0]
+
+
+@pytest.mark.parametrize("typed", ["y\n\n", "y\n"])
+def test_a_question_without_an_answer_still_waits(
+    run: Run, suggested: tuple[str, str], typed: str
+) -> None:
+    assert on_terminal("review", suggested[1], "--approve", typed=typed).code == 2
+    assert len(run("review", "--json").data) == 2
+
+
+def test_approving_all_leaves_the_questions_out(run: Run, suggested: tuple[str, str]) -> None:
+    said, asked = suggested
+    done = run("review", "--all", "--approve", "--as-owner")
+    assert f"Approved {said}." in done.out
+    assert f"{asked}: approve questions one by one, with their answers." in done.err
+    assert [each["id"] for each in run("review", "--json").data] == [asked]
+    done = run("review", asked, "--approve", "--as-owner", "--answer", "make deploy")
+    assert done.code == 0

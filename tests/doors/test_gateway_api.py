@@ -1091,3 +1091,20 @@ def test_what_no_client_would_send_gets_nothing(served: Served, request_line: by
         answer = connection.recv(65536)
     assert answer.startswith((b"HTTP/1.1 4", b"HTTP/1.0 4")), answer
     assert b"book" not in answer
+
+
+def test_a_question_that_history_suggested_is_approved_with_its_answer(gateway: Gateway) -> None:
+    with Memory.open(gateway.vaults.paths["book"]) as memory:
+        for number in range(3):
+            memory.conversations.record(
+                "user", "Where are the paper invoices?", session=f"s{number}"
+            )
+        memory.suggest()
+    owner = person(gateway)
+    [waiting] = owner.get(f"{AT}/review").json()["waiting"]
+    assert (waiting["learned"], len(waiting["account"]["times"])) == ("asked", 3)
+    at = f"{AT}/review/{waiting['id']}"
+    refused = owner.post(at, json={"decision": "approve"})
+    assert (refused.status_code, "with its answer" in refused.json()["detail"]) == (400, True)
+    done = owner.post(at, json={"decision": "approve", "answer": "In the blue binder."})
+    assert done.json()["text"] == "Where are the paper invoices? In the blue binder."

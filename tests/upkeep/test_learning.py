@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -318,3 +320,20 @@ def test_the_same_history_gives_the_same_suggestions(tmp_path: Path) -> None:
             told.append([(each.record.text, each.times) for each in memory.suggest()])
     assert told[0] == told[1]
     assert len(told[0]) == 3
+
+
+def test_two_that_look_at_once_suggest_once(place: Any, clock: FixedClock) -> None:
+    with Memory.open(place, clock=clock, create=True) as memory:
+        say(memory, clock, *["No, use pnpm"] * 3)
+
+    def look(number: int) -> int:
+        with Memory.open(place, clock=clock) as memory:
+            ready.wait()
+            return len(memory.suggest())
+
+    ready = Barrier(4)
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(look, range(4)))
+    with Memory.open(place, clock=clock) as memory:
+        assert len(memory.review()) == 1
+    assert sorted(made) == [0, 0, 0, 1]

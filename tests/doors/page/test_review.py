@@ -115,3 +115,26 @@ def test_one_key_approves_what_is_useful(page: Any, world: Served) -> None:
     page.get_by_text("Nothing waits").wait_for()
     with Memory.open(world.vault, origin="owner") as memory:
         assert len(memory.search("greet in verse")[0].record.useful) == 1
+
+
+def test_a_question_asked_three_times_is_kept_with_the_answer_that_is_typed(
+    page: Any, world: Served
+) -> None:
+    with Memory.open(world.vault) as memory:
+        for number in range(3):
+            memory.conversations.record(
+                "user", "Where are the spare sails?", session=f"sails-{number}"
+            )
+        memory.suggest()
+    review(page, world)
+    card = held(page, "Where are the spare sails?")
+    assert "you asked this 3 times" in card.inner_text()
+    assert card.get_by_text("Each time").is_visible()
+    keep = card.get_by_role("button", name="Keep with this answer")
+    assert keep.is_disabled()
+    card.get_by_label("Its answer").fill("In the loft, a box each.")
+    keep.click()
+    page.get_by_text("Nothing waits").wait_for()
+    with Memory.open(world.vault, origin="owner") as memory:
+        [found] = [hit.record.text for hit in memory.search("sails loft", limit=1)]
+    assert found == "Where are the spare sails? In the loft, a box each."

@@ -81,7 +81,7 @@ function Held({ record, chosen, choose, decide, busy }) {
   return html`<${Card} id=${record.id} class="held" onKeyDown=${pressed}>
     <${Check} hidden label="Choose" checked=${chosen} onChange=${choose} />
     <div class="body">
-      <p class="label">${account.changes ? "Agents would be told" : "It says"}</p>
+      <p class="label">${isQuestion ? "You asked" : account.changes ? "Agents would be told" : "It says"}</p>
       <blockquote class="told-text"><${Told} text=${record.text} /></blockquote>
       <${Meta}><${Kind} kind=${record.kind} /><${Who} by=${record} /><${When} at=${record.timestamp} exact />
         ${record.session && account.message && html`<${Link} to=${`/conversations/${encodeURIComponent(record.session)}?at=${encodeURIComponent(account.message)}`}>open the conversation there</${Link}>`}${record.username && html`<span dir="auto">@${record.username}</span>`}</${Meta}>

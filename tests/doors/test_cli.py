@@ -222,7 +222,6 @@ USAGE = {
     "tool": ["name", "arguments"],
     "ipc": ["tool.invoke.NAME", "arguments"],
     "mcp": ["--http"],
-    "cite": ["ID", "--renew", "--drop"],
     "told": ["SESSION", "--days", "--costs"],
     "pause": ["--for", "--reason"],
     "resume": [],

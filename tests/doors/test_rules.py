@@ -226,6 +226,14 @@ def test_what_is_told_is_bounded_and_the_rest_comes_with_the_next_call(
     assert not set(first.split("\n")[1:]) & set(second.split("\n")[1:])
 
 
+def test_a_paused_session_is_told_no_rule_and_denied_no_call(hook: Hook, vault: Path) -> None:
+    owners(vault, must=True)
+    with Memory.open(vault, origin="owner") as memory:
+        memory.pause(SESSION)
+    assert hook("pre-tool", **CALL) == {}
+    assert hook("post-tool", "gemini", **CALL) == {}
+
+
 # Whom to believe.
 
 

@@ -89,6 +89,28 @@ def test_a_memory_is_edited_in_place(page: Any, world: Served) -> None:
     card(page, "The gate opens at seven").wait_for()
 
 
+def test_the_moment_of_a_rule_is_shown_and_edited(page: Any, world: Served) -> None:
+    with opened(world) as memory:
+        stored = memory.store("Dry-run the schema first", kind="instruction")
+    go(page, world, f"memory/{stored.id}?edit=1")
+    page.get_by_label("Tell it only at").fill("Bash(alembic *)\nwords: deploy, release")
+    page.get_by_label("Deny the first such call").check()
+    keep(page, "memory-moment-edit")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("It denies the first such call of a session.").wait_for()
+    keep(page, "memory-moment")
+    with opened(world) as memory:
+        now = memory.get(stored.id).record
+        assert now.when == ("Bash(alembic *)", "words: deploy, release")
+        assert now.must
+    go(page, world, "memory?words=dry-run+schema")
+    card(page, "Dry-run").get_by_text("denies Bash(alembic *), words: deploy, release").wait_for()
+    choose(page, "Edit", "Dry-run")
+    page.get_by_label("Tell it only at").fill("git push")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("alert").get_by_text("is no moment").wait_for()
+
+
 def test_an_edit_that_meets_anothers_shows_both_and_keeps_what_was_typed(
     page: Any, world: Served
 ) -> None:

@@ -115,7 +115,18 @@ export async function copyText(text) {
 const KindAndTags = ({ value, kinds, onInput }) => html`<div class="pair"><${Select} label="Kind" value=${value.kind} options=${kinds} onChange=${(kind) => onInput({ ...value, kind })} />
   <${Input} label="Tags" value=${value.tags} placeholder="home, project:boat, person:ann" hint="With commas between them." onInput=${(tags) => onInput({ ...value, tags })} /></div>`;
 
-const asDraft = (record) => ({ text: record.text, kind: record.kind, tags: tagsAs(record.tags), etag: record.etag });
+// The moments of a rule as they are typed, one a line: a command may have commas in it.
+const momentsIn = (text = "") => text.split("\n").map((line) => line.trim()).filter(Boolean);
+const RULES = ["instruction", "correction", "preference", "user-preference"];
+function Moments({ value, onInput }) {
+  const when = value.when ?? "";
+  if (!when && !RULES.includes(value.kind)) return null;
+  return html`<${TextBox} label="Tell it only at" value=${when} rows="1" placeholder="Bash(git push*)" hint="A tool, a command, a path or words, one a line: Bash(alembic *), Edit(src/**/*.sql), words: deploy. Empty: always." onInput=${(typed) => onInput({ ...value, when: typed })} />
+    ${when && html`<${Check} label="Deny the first such call of a session, with this as the reason" checked=${Boolean(value.must)} onChange=${(must) => onInput({ ...value, must })} />`}`;
+}
+
+const asDraft = (record) => ({ text: record.text, kind: record.kind, tags: tagsAs(record.tags), when: (record.when || []).join("\n"), must: Boolean(record.must), etag: record.etag });
+const ruleOf = (draft) => { if (draft.when === undefined) return {}; const when = momentsIn(draft.when); return { when, must: Boolean(draft.must && when.length) }; };
 
 /* The form that takes the place of a memory's text. What is typed stays through a reload; when somebody changed the memory
    meanwhile, both texts are shown and the person decides. */
@@ -125,7 +136,7 @@ export function EditMemory({ record, onDone }) {
   const { data: counts } = useData("/counts"), { data: status } = useData("/status", {}, { on: false });
   const shut = (saved) => { drop(); onDone(saved); };
   const [save, { busy, error, clear }] = useAction(async (etag = draft.etag) => {
-    const saved = await put(path(record.id), { text: draft.text, kind: draft.kind, tags: tagsIn(draft.tags), etag });
+    const saved = await put(path(record.id), { text: draft.text, kind: draft.kind, tags: tagsIn(draft.tags), ...ruleOf(draft), etag });
     const hidden = saved.redacted ? ` Without its secrets: ${saved.redacted.join(", ")}.` : "";
     if (saved.change !== null) toast(`Saved.${hidden}`, undoable(saved.change));
     shut(saved);
@@ -139,6 +150,7 @@ export function EditMemory({ record, onDone }) {
   return html`<form class="stack editing" aria-label="Edit this memory" onKeyDown=${keys} onSubmit=${(event) => { event.preventDefault(); save(); }}>
     <${TextBox} label="Text" hidden box=${place} value=${draft.text} limit=${status?.text_limit} required onInput=${(text) => type({ ...draft, text })} />
     <${KindAndTags} value=${draft} kinds=${kindsFor(counts?.kinds, draft.kind)} onInput=${type} />
+    <${Moments} value=${draft} onInput=${type} />
     ${now && html`<${Meanwhile} now=${now} mine=${draft} busy=${busy} keep=${() => { type({ ...draft, etag: now.etag }); save(now.etag); }} drop=${() => { clear(); type(asDraft(now)); }} />`}
     ${!now && html`<${Wrong} error=${error} />`}
     <div class="actions">${!now && html`<button class="button primary" disabled=${busy}>Save</button>`}<${Button} onClick=${() => shut(null)}>Cancel</${Button}>
@@ -189,6 +201,7 @@ export function MemoryCard({ record, choosing = false, chosen = false, onChoose,
 
 export const AboutIt = ({ record, onFilter, kind = true }) => html`<${Meta}>${record.pinned && html`<span class="pinned"><${Icon} name="pin" size=${14} />pinned</span>`}${kind && html`<${Kind} kind=${record.kind} />`}
   <${Link} to=${memoryAddress(record.id)} class="quiet-link"><span class="hidden">Open this memory of </span><${When} at=${record.timestamp} />${!record.timestamp && "Open"}</${Link}>
+  ${record.when?.length > 0 && html`<span class="moment" dir="auto">${record.must ? "denies" : "told at"} ${record.when.join(", ")}</span>`}
   ${record.origin !== "owner" && html`<${Who} by=${record} icon=${false} />`}<${Trust} record=${record} />
   ${draftOf(`memory:${record.id}`) && html`<${Badge} look="warn">edited, not saved</${Badge}>`}${isReplaced(record) && html`<${Badge}>replaced</${Badge}>`}${record.sensitivity === "secret" && html`<${Badge} look="warn">secret</${Badge}>`}
   <${Labels} tags=${labelsOf(record)} onFilter=${onFilter} /></${Meta}>`;

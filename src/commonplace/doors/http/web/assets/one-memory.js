@@ -67,6 +67,7 @@ function Facts({ record }) {
     <${Again} seen=${record.seen || []} />
     ${verdictsOf(record) && html`<${Fact} name="Said of it">${upper(verdictsOf(record))}</${Fact}>`}
     ${record.pinned && html`<${Fact} name="Pinned"><${When} at=${record.pinned} exact /></${Fact}>`}
+    ${record.when?.length > 0 && html`<${Fact} name="Told at"><ul>${record.when.map((moment) => html`<li key=${moment}><code dir="auto">${moment}</code></li>`)}</ul>${record.must && html`<p class="muted small">It denies the first such call of a session.</p>`}</${Fact}>`}
     ${record.valid_from && html`<${Fact} name="Holds from">${record.valid_from.slice(0, 10)}</${Fact}>`}${record.valid_to && html`<${Fact} name="Holds until">${record.valid_to.slice(0, 10)}</${Fact}>`}
     ${SENSITIVITY[record.sensitivity] && html`<${Fact} name="Who may see it">${SENSITIVITY[record.sensitivity]}</${Fact}>`}
     ${record.confidence !== undefined && record.confidence < 1 && html`<${Fact} name="How sure it is">${Math.round(record.confidence * 100)} of 100</${Fact}>`}

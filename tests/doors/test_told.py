@@ -12,6 +12,7 @@ from commonplace.doors.cli import main as cli
 from commonplace.memory import Memory, telling
 from commonplace.model.errors import DiskFull, NotFound
 from commonplace.storage.ledger import ToldLine
+from commonplace.upkeep import jobs
 from tests.data import clock_at
 
 SESSION = "5e55-10"
@@ -196,3 +197,16 @@ def test_the_command_says_so_where_nothing_was_told(
     assert capsys.readouterr().out == "No session was told anything yet.\n"
     assert cli.main(["--vault", str(tmp_path), "told", "last"]) == 3
     assert cli.main(["--vault", str(tmp_path), "told", "--days", "-1"]) == 2
+
+
+def test_upkeep_takes_away_what_was_told_to_sessions_of_long_ago(place: str) -> None:
+    clock = clock_at("2026-02-10T12:00:00Z")
+    with Memory.open(place, session=SESSION, clock=clock, create=True) as memory:
+        memory.note_told("start", [ToldLine("", "around", 5)])
+        memory.pause(seconds=60)
+        clock.sleep(60 * 86_400)
+        memory.for_session("later").note_told("start", [ToldLine("", "around", 5)])
+        clock.sleep(31 * 86_400)
+        jobs.done_here(memory, "scan")
+        assert [told[0].session for told in memory.ledger.all()] == ["later"]
+        assert memory.library.pauses.all() == ()

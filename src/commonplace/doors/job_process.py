@@ -23,7 +23,7 @@ from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.trust.neutralise import one_line
 from commonplace.upkeep.compaction.summarizers import end_programs
-from commonplace.upkeep.jobs import BEGUN, GRACE, JOBS, STOPPABLE
+from commonplace.upkeep.jobs import BEGUN, GRACE, STOPPABLE, done
 
 NICE = 3
 """How far behind those who are waited for."""
@@ -74,7 +74,7 @@ def _done(order: dict[str, Any], ending: threading.Event) -> dict[str, str]:
     try:
         clock = Clock(zone=order["zone"])
         with Memory.open(order["place"], clock=clock, environ={}, **order["opening"]) as memory:
-            return {"done": JOBS[order["job"]](memory, ending)}
+            return {"done": done(memory, order["job"], ending)}
     except Exception as error:  # Who asked is told, whatever it is.
         return {"failed": one_line(str(error)) or repr(error)}
 

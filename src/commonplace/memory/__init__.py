@@ -712,6 +712,10 @@ class Memory:
         """Note that this session's context was compacted or cleared: it knows nothing any more."""
         _telling.note_lost(self)
 
+    def drop_old_tellings(self) -> None:
+        """Take away what was told to sessions that ended long ago; upkeep calls it."""
+        _telling.drop_old(self)
+
     def told_at_start(self) -> AtStart:
         """Whether this session was told its memory at the start, and has it still."""
         return _telling.told_at_start(self)

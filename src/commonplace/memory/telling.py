@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.memory import session
+from commonplace.model.clock import stamp
 from commonplace.model.errors import BadValue, CommonplaceError, NotFound
 from commonplace.model.files import digest
 from commonplace.model.records import Sensitivity
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.model.records import Record
 
+KEPT_DAYS = 90
+"""Days after its last telling for which it is kept what a session was told."""
 START, PROMPT, TOOL, BRIEF = "start", "prompt", "tool", "brief"
 """The events at which a session is told something."""
 AROUND = "headings, documents and what is said about them"
@@ -71,6 +74,14 @@ def told_at_start(memory: Memory) -> AtStart:
     events = [each.event for each in tellings if not each.aside]
     found = next((each for each in reversed(events) if each in (START, LOST)), "")
     return {START: AtStart.TOLD, LOST: AtStart.LOST}.get(found, AtStart.NEVER)
+
+
+def drop_old(memory: Memory) -> None:
+    """Take away what was told to sessions that ended long ago, and their pauses."""
+    before = stamp(memory.clock.now() - timedelta(days=KEPT_DAYS))
+    if not memory.read_only:
+        memory.ledger.drop(before)
+        memory.library.pauses.drop(before)
 
 
 def lines_of(context: Context) -> list[ToldLine]:

@@ -92,6 +92,12 @@ class Ledger:
             if tellings := list(self._read(name)):
                 yield tellings
 
+    def drop(self, before: str) -> None:
+        """Take away the logs of sessions that were told nothing since a moment."""
+        for name in self._notes.names(DIRECTORY):
+            if max((each.at for each in self._read(name)), default="") < before:
+                self._notes.remove(name)
+
     def _read(self, name: str) -> Iterator[Telling]:
         for line in (self._notes.read(name) or b"").splitlines():
             try:

@@ -92,7 +92,14 @@ def _done(processes: JobProcesses, job: str) -> str:
 def done_here(memory: Keeper, job: str) -> str:
     """Do a job in this process, on the vault opened for it alone."""
     with memory.apart() as own:
-        return JOBS[job](own, threading.Event())
+        return done(own, job, threading.Event())
+
+
+def done(memory: Any, job: str, ending: threading.Event) -> str:
+    """Do a job with a memory, and take away what was told to sessions of long ago."""
+    said = JOBS[job](memory, ending)
+    memory.drop_old_tellings()
+    return said
 
 
 def _wanted(options: Options, *, has_history: bool) -> Iterator[tuple[str, str, str]]:

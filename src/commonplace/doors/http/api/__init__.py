@@ -24,6 +24,7 @@ from commonplace.doors.http.api import (
     review,
     revisions,
     settings,
+    told,
     upkeep,
 )
 from commonplace.doors.http.responses import Ready, answered, problem, problem_of
@@ -47,6 +48,7 @@ RESOURCES = (
     upkeep,
     settings,
     clients,
+    told,
 )
 ROUTES = tuple(
     each for module in RESOURCES for each in vars(module).values() if isinstance(each, Route)
@@ -67,6 +69,7 @@ class RouteCall(Struct, frozen=True):
         return BY_NAME[self.route].long
 
     def run(self, memory: Memory) -> Ready:
+        memory.check_recording()
         try:
             return ready(BY_NAME[self.route].run(memory, self.given))
         except RecordChanged as error:
@@ -91,6 +94,7 @@ class ToolCall(Struct, frozen=True):
     given: dict[str, Any]
 
     def run(self, memory: Memory) -> Ready:
+        memory.check_recording()
         memory.run = lambda: memory.clock.today().isoformat()
         return ready(tools.own(self.tool, dialect=self.dialect).call(memory, self.given))
 

@@ -30,6 +30,7 @@ PLACES = (
     "map",
     "trash",
     "agents",
+    "told",
     "conversations",
     "review",
     "activity",

@@ -9,6 +9,7 @@ export const PLACES = [
   { name: "map", title: "Map", icon: "map", key: "a", group: "Memory" },
   { name: "trash", title: "Trash", icon: "trash", key: "x", group: "Memory" },
   { name: "agents", title: "What agents see", icon: "agents", key: "w", group: "Agents" },
+  { name: "told", title: "Told", icon: "info", key: "o", group: "Agents" },
   { name: "conversations", title: "Conversations", icon: "conversations", key: "c", group: "Agents" },
   { name: "review", title: "Review", icon: "review", key: "r", group: "Agents" },
   { name: "activity", title: "Activity", icon: "activity", key: "l", group: "Agents" },

@@ -1,14 +1,15 @@
 // The frame: where one is, where one can go, what the keys do, and what is said when a session or the network is lost.
 
 import { Alone, Way } from "/assets/alone.js";
-import { call, fetched, isThere, state } from "/assets/api.js";
-import { drafts, forgetAll, heard, listenAnew, listenNoMore, useData } from "/assets/data.js";
+import { call, fetched, isThere, post, state } from "/assets/api.js";
+import { drafts, forgetAll, heard, listenAnew, listenNoMore, useAction, useData } from "/assets/data.js";
 import { Icon } from "/assets/icons.js";
 import { GROUPS, PLACES, placeOf } from "/assets/places.js";
 import { go, Link, useRoute } from "/assets/router.js";
 import { Badge, Banner, Button, closeDialog, Empty, Page, Said, Skeleton, Tabs, tell, toast } from "/assets/ui.js";
 import { redo, undo } from "/assets/undo.js";
 import { html, useEffect, useErrorBoundary, useRef, useState } from "/assets/vendor.js";
+import { count, full } from "/assets/words.js";
 
 const NARROW = matchMedia("(max-width: 63.99rem)");
 
@@ -77,9 +78,21 @@ export function Shell() {
       <main id="main" tabindex="-1">
         ${!isThere() && html`<p class="lost" role="status">The gateway does not answer. Trying again by itself…</p>`}
         ${typed && html`<${Banner} look="warn" class="banner warn over" role="alert">This session is over, and what you typed is not saved: it waits here. <${Way} /> in another tab, then save again.</${Banner}>`}
+        <${Paused} />
         ${place ? html`<${Place} key=${place.name} place=${place} route=${route} />` : html`<${Unknown} />`}
       </main>
     </div><${Said} />`;
+}
+
+// While memory is paused the person is told so wherever they are, and can end it.
+function Paused() {
+  const pauses = useData("/pauses"), held = pauses.data?.pauses || [];
+  const [resume, { busy, error }] = useAction(async () => { await post("/resume", { every: true }); pauses.refresh(); toast("Memory records and tells again."); });
+  useEffect(() => { addEventListener("paused", pauses.refresh); return () => removeEventListener("paused", pauses.refresh); }, []);
+  if (!held.length) return null;
+  const whole = held.find((each) => !each.session), until = (whole || held[0]).until;
+  return html`<${Banner} look="warn" role="status" actions=${html`<${Button} busy=${busy} onClick=${resume}>End the pause</${Button}>`}>
+    ${whole ? "Memory is paused" : `Memory is paused in ${count(held.length, "session")}`}${until && ` until ${full(until)}`}: nothing is recorded or told to agents there. ${error && error.message}</${Banner}>`;
 }
 
 // While nobody answers, or the session is over, it looks by itself whether that has changed.

@@ -41,8 +41,8 @@ def store(
     supersedes: Annotated[str, Argument("Id of the record that it corrects.")] = "",
     username: Annotated[str, Argument("Whom it is about.")] = "",
     quote: Annotated[str, Argument("The user's words it rests on, verbatim.", max_length=300)] = "",
-    useful: Annotated[list[str], Argument("Ids of memories that helped.", max_items=20)] = (),  # type: ignore[assignment]
-    wrong: Annotated[list[str], Argument("Ids of those found untrue.", max_items=20)] = (),  # type: ignore[assignment]
+    useful: Annotated[list[str], Argument("Ids of what helped.")] = (),  # type: ignore[assignment]
+    wrong: Annotated[list[str], Argument("Ids of what is untrue.")] = (),  # type: ignore[assignment]
     evidence: Annotated[list[str], Argument("Files it rests on: src/app.py:12-30.")] = (),  # type: ignore[assignment]
     valid_from: Annotated[str, Argument("A day.")] = "",
     valid_to: Annotated[str, Argument("Last day: 2w, 2026-12-01.")] = "",
@@ -54,7 +54,7 @@ def store(
     """Remember one insight for future sessions, as you learn it.
 
     Not for passing states or what is stored already; what it corrects goes into supersedes.
-    About 20 a session, 5 of them replacements. Also, with or without text: which helped.
+    About 20 a session, 5 of them replacements.
     """
     given = {
         "kind": kind,

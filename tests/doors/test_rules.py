@@ -413,6 +413,8 @@ def test_rules_of_a_file_become_suggestions_once(
     assert found["suggested"][1]["text"] == "Never edit `migrations/` by hand; ask first."
     assert found["without_moment"] == 1
     assert suggested()["suggested"] == found["suggested"]
+    assert command(vault, "review") == 0
+    assert "told only at: Bash(git push*)" in capsysbinary.readouterr().out.decode()
     again = suggested()
     assert (again["suggested"], again["known"]) == ([], 3)
     push = {"tool_name": "Bash", "tool_input": {"command": "git push"}}

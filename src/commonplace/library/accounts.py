@@ -42,6 +42,8 @@ class Account(Struct, frozen=True):
     """What its session had read: the name of each, and when."""
     changes: str = ""
     """What an approval would change."""
+    when: tuple[str, ...] = ()
+    """The moments at which it is told; none: at any time."""
     times: tuple[tuple[str, str, str], ...] = ()
     """Of what history suggested, when it was there: the time, the session, and the message."""
 
@@ -55,6 +57,7 @@ class Account(Struct, frozen=True):
             "the agent's wording": self.wording,
             "not typed by the user": ", ".join(self.untyped),
             "read before": read,
+            "told only at": ", ".join(self.when),
         }
         found = [f"{name}: {one_line(value)}" for name, value in told.items() if value]
         found += [_told_time(*each) for each in self.times]
@@ -99,7 +102,8 @@ class Accounts:
     def of(self, record: Record) -> Account:
         """The account of a record, be it told or waiting."""
         waits = record.id in self._held and record.id not in self._decided
-        return self._waiting(record) if waits else self._told(record)
+        account = self._waiting(record) if waits else self._told(record)
+        return replace(account, when=record.when) if record.when else account
 
     def _told(self, record: Record) -> Account:
         before = self._read_before(record)

@@ -43,9 +43,12 @@ CODEX = {
 }
 ALIKE = {**CODEX, "PostToolUseFailure": "post-tool"}
 MATCHERS = {
-    ("claude", "pre-tool"): "Bash|PowerShell|Monitor|Write|Edit|MultiEdit|NotebookEdit|mcp__.*",
+    ("claude", "pre-tool"): "Bash|PowerShell|Monitor|Write|Edit|MultiEdit|NotebookEdit|WebFetch"
+    "|WebSearch|Agent|Task|Skill|mcp__.*",
 }
-"""The tools that an event is about, where a client can be told: each hook takes a while."""
+"""The tools that an event is about, where a client can be told: each hook takes a while. Tools that
+only read files are called most, and rules about them are told after them.
+"""
 SERVER = "starts the memory server"
 HOOKS_ABOUT = "brings memories into sessions and keeps what was said"
 SECONDS = 10

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.doors.admin.backup import back_up, quiet, restore_backup
+from commonplace.doors.admin.migrate import move
 from commonplace.doors.cli import main as cli
 from commonplace.memory import Memory, telling
 from commonplace.model.errors import DiskFull, NotFound
 from commonplace.storage.ledger import ToldLine
 from commonplace.upkeep import jobs
 from tests.data import clock_at
+from tests.support.postgres import made_url
 
 SESSION = "5e55-10"
 
@@ -210,3 +213,17 @@ def test_upkeep_takes_away_what_was_told_to_sessions_of_long_ago(place: str) -> 
         jobs.done_here(memory, "scan")
         assert [told[0].session for told in memory.ledger.all()] == ["later"]
         assert memory.library.pauses.all() == ()
+
+
+def test_a_backup_and_a_move_to_postgres_take_along_tellings_and_pauses(tmp_path: Path) -> None:
+    moved, file, restored = made_url(), tmp_path / "file.tar.gz", str(tmp_path / "restored")
+    with Memory.open(tmp_path / "old", create=True, session=SESSION, origin="owner") as memory:
+        memory.note_told("start", [ToldLine("mem-1", "always", 5)])
+        memory.pause()
+        back_up(memory, file)
+    move(str(tmp_path / "old"), moved, progress=quiet)
+    restore_backup(file, restored)
+    for place in (moved, restored):
+        with Memory.open(place, session=SESSION) as memory:
+            assert memory.ledger.known(SESSION) == {"mem-1"}
+            assert memory.paused()

@@ -56,6 +56,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import AlreadyExists, Conflict, VaultTrouble
 from commonplace.model.options import is_url
 from commonplace.opening import VaultParts, parts_at
+from commonplace.storage.ledger import DIRECTORY as TOLD
 from commonplace.storage.option_files import FILE
 from commonplace.storage.safe_paths import trouble
 from commonplace.storage.sessions import DIRECTORY as SESSIONS
@@ -255,7 +256,7 @@ class _Snapshot:
 
     def _notes(self) -> None:
         notes = self.parts.notes
-        for name in [*filter(notes.has, NOTES), *notes.names(SESSIONS)]:
+        for name in [*filter(notes.has, NOTES), *notes.names(SESSIONS), *notes.names(TOLD)]:
             if (data := notes.read(name)) is not None:
                 self._add(KEPT_NOTES + name, [data])
 

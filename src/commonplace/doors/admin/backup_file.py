@@ -26,6 +26,7 @@ from msgspec import Struct
 from commonplace.doors.admin.migrate import NOTES, Step
 from commonplace.markdown.layouts import LAYOUTS, Layout, flaw_of, layout_named
 from commonplace.model.errors import NotFound, VaultTrouble
+from commonplace.storage.ledger import DIRECTORY as TOLD
 from commonplace.storage.option_files import FILE
 from commonplace.storage.safe_paths import trouble
 from commonplace.storage.sessions import DIRECTORY as SESSIONS
@@ -36,7 +37,9 @@ MANIFEST = "manifest.json"
 JOURNAL, MESSAGES = "journal.jsonl", "messages.jsonl"
 DOCUMENTS, VERSIONS, KEPT_NOTES = "documents/", "versions/", "notes/"
 VERSION_NAME = re.compile(r"[0-9a-f]{8,128}\Z")
-SESSION_NOTE = re.compile(rf"{SESSIONS}/[0-9a-f]{{8,128}}\.json\Z")
+SESSION_NOTE = re.compile(
+    rf"({SESSIONS}/[0-9a-f]{{8,128}}\.json|{TOLD}/[0-9a-f]{{8,128}}\.jsonl)\Z"
+)
 LARGEST_MANIFEST = 64 << 20
 LONGEST = 1 << 30
 """Bytes of one document, text, note or line; only journal and messages are longer."""

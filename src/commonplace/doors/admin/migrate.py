@@ -22,7 +22,9 @@ from commonplace.model.errors import BadValue, NoSuchDocument, Refused, VaultTro
 from commonplace.model.options import is_url
 from commonplace.opening import VaultParts, parts_at
 from commonplace.search.index import Query
+from commonplace.storage.ledger import DIRECTORY as TOLD
 from commonplace.storage.option_files import FILE
+from commonplace.storage.pauses import NOTE as PAUSES
 from commonplace.storage.sessions import DIRECTORY as SESSIONS
 from commonplace.storage.state_places import STATE
 from commonplace.storage.vault import Cancelled, Stat
@@ -35,7 +37,7 @@ MARK = "moving.json"
 """The note in a target that says what is being copied into it."""
 OURS = {STATE, FILE, ".gitignore"}
 """What a directory may have in it before anything is copied there."""
-NOTES = (EXPERIENCES, COMPACTIONS, HEARTBEATS, SCHEDULE, TOKENS, COPIED)
+NOTES = (EXPERIENCES, COMPACTIONS, HEARTBEATS, SCHEDULE, TOKENS, COPIED, PAUSES)
 BATCH = 500
 """Lines of the journal, or messages, that are written at once."""
 BATCH_BYTES = 4_000_000
@@ -267,7 +269,8 @@ class _Copying:
         return copied
 
     def _note_names(self) -> list[str]:
-        return [*filter(self.old.notes.has, NOTES), *self.old.notes.names(SESSIONS)]
+        kept = self.old.notes
+        return [*filter(kept.has, NOTES), *kept.names(SESSIONS), *kept.names(TOLD)]
 
     def _known_there(self) -> tuple[int, dict[str, int]]:
         """What the target knows when it has read all that it was given."""

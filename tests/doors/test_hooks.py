@@ -136,6 +136,13 @@ def test_a_prompt_that_nothing_is_relevant_to_gets_nothing(hook: Hook) -> None:
     assert hook("prompt-submit", prompt="Zwölf Boxkämpfer jagen Viktor quer durch") == ""
 
 
+def test_a_projects_memory_is_named_by_its_vault(vault: Path, hook: Hook) -> None:
+    told = context(hook("session-start", "claude", "--named", source="startup"))
+    assert told.startswith(
+        f"This project's own memory, in the vault {vault}:\n<commonplace-memory>"
+    )
+
+
 def test_setup_writes_only_hooks_that_are_there() -> None:
     launch = Launch("/bin/commonplace", "/v", env={"COMMONPLACE_STATE_DIR": "/s p"})
     for client, each in SET_UP.items():

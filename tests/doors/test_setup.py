@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from commonplace.doors.cli import setup as commands
 from commonplace.doors.cli.main import main
-from commonplace.doors.setup import apply, command, json_edit, toml_edit
+from commonplace.doors.setup import apply, command, connections, json_edit, toml_edit
 from commonplace.doors.setup.apply import set_up, take_back
 from commonplace.doors.setup.clients import CLIENTS, Where, hooks_shape, skill
 from commonplace.doors.setup.config_files import Kind
@@ -373,6 +373,39 @@ def test_a_project_has_files_of_its_own(home: Path) -> None:
         assert [change.path for change in changes] == [project / name for name in names]
     with pytest.raises(BadValue, match="Cline has no servers of a project"):
         planned("cline", home, project=project)
+
+
+@pytest.mark.parametrize("client", ["claude", "codex", "gemini", "opencode", "qwen", "copilot"])
+def test_a_client_that_is_set_up_for_all_and_in_a_project_has_one_set_of_tools_and_a_named_block(
+    client: str, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = home / "project"
+    project.mkdir()
+    run(client, "--yes", hooks=True)
+    capsys.readouterr()
+    before = tree(home)
+    run(client, "--yes", "--project", str(project), hooks=True, vault="/vaults/project")
+    said = capsys.readouterr().out
+    assert "is also set up for all projects, with the vault /vaults/mine. In this project" in said
+    text = "".join(path.read_text() for path in project.rglob("*") if path.is_file())
+    assert "--named" in text
+    if client == "claude":
+        settings = json.loads((project / ".claude/settings.local.json").read_text())
+        assert settings["enabledPlugins"] == {"commonplace@skills-dir": False}
+    [twice] = connections.twice_here(Where(home, {}, project))
+    assert twice in said
+    run(client, "--yes", "--project", str(project), undo=True)
+    assert tree(home) == before
+    assert connections.twice_here(Where(home, {}, project)) == []
+
+
+def test_a_switch_of_ours_leaves_no_container_after_an_edit(home: Path) -> None:
+    settings = home / "project/.claude/settings.local.json"
+    run("claude", "--yes")
+    run("claude", "--yes", "--project", str(home / "project"))
+    settings.write_text(settings.read_text().replace("{", '{"mine": 1,', 1))
+    run("claude", "--yes", "--project", str(home / "project"), undo=True)
+    assert json.loads(settings.read_text()) == {"mine": 1}
 
 
 def test_unsetup_of_one_project_leaves_the_others(home: Path) -> None:

@@ -118,6 +118,9 @@ def hook_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="OPTION=VALUE", help="an option, as set up"
     )
+    parser.add_argument(
+        "--named", action="store_true", help="name the vault that the memory is from"
+    )
 
 
 def hook(arguments: argparse.Namespace) -> int:

@@ -52,11 +52,20 @@ def _examined(arguments: argparse.Namespace) -> list[Check]:
 
     try:
         with open_memory(arguments) as memory:
-            return examine(memory)
+            return [*examine(memory), *_set_up_twice()]
     except NotFound:
         raise
     except CommonplaceError as error:
         return examine_closed(vault_path(arguments), error)
+
+
+def _set_up_twice() -> Iterator[Check]:
+    """What holds where a client is set up for this directory and for all projects."""
+    from commonplace.doors.admin.doctor import Check
+    from commonplace.doors.setup.connections import here, twice_here
+
+    for said in twice_here(here(project=Path.cwd())):
+        yield Check("clients", True, said)
 
 
 def migrate_arguments(parser: argparse.ArgumentParser) -> None:

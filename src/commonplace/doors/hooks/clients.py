@@ -102,6 +102,8 @@ class HookCall(Struct, frozen=True):
     """The tool that is about to run, or has run."""
     dialect: str = ""
     """The dialect whose wording was asked for; empty: the vault's own."""
+    vault: str = ""
+    """The vault that memory is to be named by; empty: it is the only one."""
     notice: str = ""
     """What the person should hear at the start: a working directory that is left out, say."""
 

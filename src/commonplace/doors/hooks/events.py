@@ -11,6 +11,7 @@ from commonplace.doors.hooks import clients, reading, spool
 from commonplace.doors.hooks.clients import HookCall, ToolUse
 from commonplace.model.errors import CommonplaceError, DiskFull, Paused, SecretFound
 from commonplace.model.files import digest
+from commonplace.model.options import shown_value
 from commonplace.storage.brackets import Bracket
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ NOT_PAUSED = """\
 The user asked to pause memory, and it could not be paused. {why} This prompt is not recorded; \
 later ones may be. Tell the user.
 """
+OF_VAULT = "This project's own memory, in the vault {}:\n"
 
 
 BETWEEN_TOOLS = ("session-start", "prompt-submit", "stop", "session-end")
@@ -195,7 +197,8 @@ def _fitted(memory: Memory, call: HookCall, made: Callable[..., Context]) -> tup
     most = AT_START
     while True:
         told = made(characters=most, dialect=call.dialect)
-        text = "\n\n".join(filter(None, [call.notice, told.text]))
+        named = told.text and call.vault and OF_VAULT.format(shown_value(call.vault))
+        text = "\n\n".join(filter(None, [call.notice, named + told.text]))
         length = clients.length(text)
         if length <= AT_START:
             return text, told

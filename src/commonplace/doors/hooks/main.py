@@ -38,6 +38,7 @@ TOOL_LOCK_SECONDS = 5.0
 """… but a session that read something must not pass for one that did not."""
 MOST = 64 * 1024 * 1024
 """Bytes of a hook's input."""
+NAMED = "--named"
 VALUED = ("--vault", "--dialect", "--session", "--client", "--set")
 
 
@@ -50,6 +51,8 @@ class HookCommand(Struct, frozen=True):
     dialect: str = ""
     session: str = ""
     options: tuple[str, ...] = ()
+    named: bool = False
+    """Whether memory comes with the name of its vault: a project's, beside that of all projects."""
 
 
 def is_hook(words: Sequence[str]) -> bool:
@@ -107,7 +110,7 @@ def parse(words: Sequence[str], environ: Mapping[str, str]) -> HookCommand:
     for word in rest:
         name, equals, value = word.partition("=")
         if name not in VALUED:
-            plain.append(word)
+            plain += [word] if word != NAMED else []
             continue
         value = value if equals else next(rest, "")
         options += [value] if name == "--set" else []
@@ -127,6 +130,7 @@ def parse(words: Sequence[str], environ: Mapping[str, str]) -> HookCommand:
         dialect=given.get("dialect") or environ.get("COMMONPLACE_DIALECT", ""),
         session=given.get("session", ""),
         options=tuple(options),
+        named=NAMED in words,
     )
 
 
@@ -152,6 +156,8 @@ def run_or_fail(asked: HookCommand) -> None:
     )
     if asked.event == "session-start" and not asked.vault:
         call = replace(call, notice=left_out(asked.vault))
+    if asked.named:
+        call = replace(call, vault=asked.vault)
     try:
         with open_for(asked, call.session) as memory:
             said = events.answered(memory, call)

@@ -80,15 +80,16 @@ def _receipt(change: FileChange, earlier: SetupReceipt | None) -> SetupReceipt:
         before = without_us(before, change.shape, earlier)
         made = earlier.made
     after = change.after or ""
-    keys = _keys(change, earlier)
+    keys = tuple(_keys(change, earlier))
     done = tuple(switched(change.shape, before or "", after, each) for each in keys)
+    above = tuple(each[:-1] for each in keys if each[:-1])
     return receipt(
         before,
         after,
         kind=change.shape.kind,
         made=made,
         switched=done,
-        containers=containers(change.shape, before or ""),
+        containers=containers(change.shape, before or "", also=above),
         server=server_of(change.shape, before or ""),
     )
 

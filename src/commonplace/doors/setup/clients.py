@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace import __version__
-from commonplace.doors.setup.config_files import NAME, Kind, Shape, Target
+from commonplace.doors.setup.config_files import NAME, Kind, Shape, Switch, Target
 from commonplace.doors.setup.json_edit import Flavour
 from commonplace.model.errors import BadValue
 
@@ -51,6 +51,7 @@ only read files are called most, and rules about them are told after them.
 """
 SERVER = "starts the memory server"
 HOOKS_ABOUT = "brings memories into sessions and keeps what was said"
+PLUGINS = "enabledPlugins"
 SECONDS = 10
 # Clients wait no longer for a session's end; Codex says so in a warning.
 LAST_SECONDS = 3
@@ -103,6 +104,8 @@ class Launch:
     dialect: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     platform: str = sys.platform
+    named: bool = False
+    """Whether memory comes with the name of its vault."""
 
     def arguments(self, *command: str) -> list[str]:
         chosen = ["--dialect", self.dialect] if self.dialect else []
@@ -117,6 +120,7 @@ class Launch:
         return self.words(
             *("hook", event, "--client", client),
             *(word for option in options for word in ("--set", option)),
+            *(["--named"] if self.named else []),
         )
 
     def hook(self, event: str, client: str) -> str:
@@ -422,6 +426,19 @@ def targets(name: str, launch: Launch, where: Where, *, hooks: bool) -> tuple[Ta
     return Target(path, client.shape, entry, about=SERVER), _hooks_target(
         name, launch, where, groups
     )
+
+
+def plugin_switched_off(where: Where) -> Target | None:
+    """The settings of a project in which Claude Code is to leave out our plugin for all projects.
+
+    Else its agent would have the tools twice.
+    """
+    there = (plugin_directory(where) / ".claude-plugin" / "plugin.json").is_file()
+    if not (where.project and there):
+        return None
+    switch = Switch((PLUGINS, f"{NAME}@skills-dir"), False)
+    about = "leaves out the plugin for all projects here"
+    return Target(claude_settings(where), hooks_shape("claude"), switches=(switch,), about=about)
 
 
 def _hooks_target(name: str, launch: Launch, where: Where, groups: Mapping[str, Any]) -> Target:

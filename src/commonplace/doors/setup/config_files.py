@@ -96,14 +96,14 @@ def server_of(shape: Shape, text: str) -> str:
     return _json_at(shape, text, (shape.key, NAME)) if shape.key else ""
 
 
-def containers(shape: Shape, text: str) -> Containers:
+def containers(shape: Shape, text: str, *, also: Containers = ()) -> Containers:
     """What may hold our entries and stands in a text already, such as an empty list of hooks."""
     if shape.kind not in (Kind.JSON, Kind.TOML):
         return ()
     data = values(shape, text)
     hooks = data.get(HOOKS)
     events = hooks if isinstance(hooks, dict) and shape.kind == Kind.JSON else {}
-    named = [(shape.key,), (HOOKS,), *((HOOKS, event) for event in events)]
+    named = [(shape.key,), (HOOKS,), *((HOOKS, event) for event in events), *also]
     return tuple(keys for keys in named if value_at(data, keys) is not None)
 
 
@@ -112,11 +112,14 @@ def switched(shape: Shape, before: str, after: str, keys: tuple[str, ...]) -> Sw
     return Switched(keys, _json_at(shape, before, keys), _json_at(shape, after, keys))
 
 
-def switch_back(shape: Shape, text: str, done: Switched) -> str:
+def switch_back(shape: Shape, text: str, done: Switched, *, there: Containers | None = None) -> str:
     """The text with a value as it was; a value that somebody has changed since stays."""
     if _json_at(shape, text, done.keys) != done.now:
         return text
-    return _set(shape, text, done.keys, json.loads(done.was) if done.was else None)
+    text = _set(shape, text, done.keys, json.loads(done.was) if done.was else None)
+    above = done.keys[:-1]
+    ours = above and there is not None and above not in there and shape.kind == Kind.JSON
+    return _drop_empty(text, above, shape.flavour) if ours else text
 
 
 def values(shape: Shape, text: str) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,13 @@ from commonplace.model.options import is_url, shown_value
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
+
+
+ALONE = "In this project it is left out: agents have the tools and memory of this vault alone."
+BOTH = (
+    "In this project agents have the tools of this vault, and are told the memory of both; each "
+    "prompt takes twice as long. 'unsetup', here with --project or for all, leaves one."
+)
 
 
 class ClientState(Struct, frozen=True):
@@ -124,11 +132,16 @@ def _used(name: str, where: Where) -> dict[str, str]:
 
 def gone_vault(client: str, where: Where | None = None) -> str:
     """A vault that a client is connected to and that is not there any more; empty if none is."""
-    try:
-        used = _used(known(client), where or here()).values()
-    except (Broken, WrongShape, CommonplaceError):
-        return ""
+    used = _vaults(known(client), where or here())
     return next((each for each in used if not is_url(each) and not os.path.exists(each)), "")
+
+
+def _vaults(client: str, where: Where) -> list[str]:
+    """The vaults that a client is connected to; none where its files cannot be read."""
+    try:
+        return list(dict.fromkeys(_used(client, where).values()))
+    except (Broken, WrongShape, CommonplaceError):
+        return []
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -150,7 +163,7 @@ def connecting(
 ) -> SetupPlan:
     """What connecting a client to a vault would change; nothing, when it is connected like this."""
     where = where or here()
-    return plan(
+    planned = plan(
         known(client),
         home=where.home,
         project=where.project,
@@ -163,6 +176,24 @@ def connecting(
         plugin_directory=plugin_directory,
         platform=where.platform,
     )
+    return replace(planned, notes=planned.notes + tuple(twice(client, where)))
+
+
+def twice_here(where: Where) -> list[str]:
+    """The same for every client that is set up in the project."""
+    in_project = [client for client in CLIENTS if _vaults(client, where)]
+    return [said for client in in_project for said in twice(client, where)]
+
+
+def twice(client: str, where: Where) -> Iterator[str]:
+    """A sentence on a client of a project that is set up for all projects too."""
+    everywhere = Where(where.home, where.environ, None, where.platform)
+    if client == AGENTS or not where.project:
+        return
+    for vault in _vaults(client, everywhere):
+        title, shown = CLIENTS[client].title, shown_value(vault)
+        here = ALONE if client == "claude" else BOTH
+        yield f"{title} is also set up for all projects, with the vault {shown}. {here}"
 
 
 def disconnecting(client: str, *, own: Path, where: Where | None = None) -> SetupPlan:

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +179,7 @@ def plan(
     `claude mcp add` does.
     """
     where = Where(home, environ, project, platform)
-    launch = Launch(command, vault, dialect, _options(environ), platform)
+    launch = Launch(command, vault, dialect, _options(environ), platform, named=bool(project))
     _check_words(launch)
     if client == AGENTS:
         return SetupPlan(client, changes_of([agents_file.target(where)], project))
@@ -188,9 +188,20 @@ def plan(
         wanted = clients.plugin_targets(root, launch, hooks=hooks)
     else:
         wanted = clients.targets(client, launch, where, hooks=hooks)
+    if client == "claude" and (off := clients.plugin_switched_off(where)):
+        wanted = _joined(wanted, off)
     found = changes_of(wanted, project)
     notes = (CLIENTS[client].note, CLIENTS[client].hooks_note if hooks else "")
     return SetupPlan(client, found, tuple(note for note in notes if note))
+
+
+def _joined(wanted: tuple[Target, ...], more: Target) -> tuple[Target, ...]:
+    """The targets with one more, or with its switches where its file is one of them."""
+    if more.path not in [each.path for each in wanted]:
+        return (*wanted, more)
+    return tuple(
+        replace(each, switches=more.switches) if each.path == more.path else each for each in wanted
+    )
 
 
 def changes_of(wanted: Iterable[Target], project: Path | None) -> tuple[FileChange, ...]:
@@ -340,5 +351,5 @@ def without_us(current: str, shape: Shape, receipt: SetupReceipt) -> str | None:
         return receipt.previous(current)
     after = drop(shape, current, there=receipt.containers, server=receipt.server)
     for done in reversed(receipt.switched):
-        after = switch_back(shape, after, done)
+        after = switch_back(shape, after, done, there=receipt.containers)
     return None if not receipt.there and is_shell(shape, after) else after

@@ -422,6 +422,10 @@ def test_rules_of_a_file_become_suggestions_once(
     with Memory.open(vault, origin="owner") as memory:
         held = memory.review()
         assert {record.tags for record in held} == {("CLAUDE.md",)}
+        cited = [record.citations[0].partition(" ")[0] for record in held]
+        assert [each.rpartition("/")[2] for each in cited] == [
+            *("CLAUDE.md:7", "CLAUDE.md:8-9", "CLAUDE.md:10")
+        ]
         memory.approve(held[0].id)
     assert "make lint" in told(hook("pre-tool", **push))
     assert suggested()["suggested"] == []

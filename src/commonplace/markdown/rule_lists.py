@@ -47,7 +47,8 @@ class ListedRule(Struct, frozen=True):
 
     text: str
     line: int
-    """Counted from 1."""
+    """Its first line, counted from 1."""
+    last: int = 0
     when: tuple[str, ...] = ()
     heading: str = ""
 
@@ -65,7 +66,8 @@ def _items(text: str) -> Iterator[ListedRule]:
     def ended() -> Iterator[ListedRule]:
         if parts:
             said = " ".join(parts)
-            yield ListedRule(EMPHASIS.sub("", said), started, _moments(said), heading)
+            last = started + len(parts) - 1
+            yield ListedRule(EMPHASIS.sub("", said), started, last, _moments(said), heading)
             parts.clear()
 
     for number, line in enumerate(text.splitlines(), 1):

@@ -23,14 +23,14 @@ def suggest(
 ) -> list[ListedRule]:
     """Hold the rules of a file for a person to approve. Returns those that are new."""
     author = Author(Origin.IMPORT, memory.session)
-    name = os.path.basename(source)
+    path = os.path.abspath(source)
 
     def work() -> list[ListedRule]:
         withheld = memory.library.approvals.withheld().values()
         known = {same_words(record.text) for record in withheld}
         fresh: list[ListedRule] = []
         for rule in listed:
-            record = _record(memory, rule, name, author)
+            record = _record(memory, rule, path, author, cited=not dry_run)
             if record is None or same_words(record.text) in known or _is_there(memory, record):
                 continue
             known.add(same_words(record.text))
@@ -42,12 +42,20 @@ def suggest(
     return memory.library.locked(work)
 
 
-def _record(memory: Memory, rule: ListedRule, name: str, author: Author) -> Record | None:
+def _record(
+    memory: Memory, rule: ListedRule, path: str, author: Author, *, cited: bool
+) -> Record | None:
     """The record of a rule in a file; None for one that may not be kept, as for a secret in it."""
-    tags = [name[:TAG]]
+    lines = f"{rule.line}-{rule.last}" if rule.last > rule.line else f"{rule.line}"
     try:
         return storing.record_of(
-            memory, author, text=rule.text, kind="instruction", tags=tags, when=rule.when
+            memory,
+            author,
+            text=rule.text,
+            kind="instruction",
+            tags=[os.path.basename(path)[:TAG]],
+            when=rule.when,
+            evidence=[f"{path}:{lines}"] if cited else (),
         )
     except CommonplaceError:
         return None

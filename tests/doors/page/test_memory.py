@@ -463,3 +463,36 @@ def test_a_memory_is_called_useful_or_wrong_on_its_page(page: Any, world: Served
     with opened(world) as memory:
         # What was said was said of other words.
         assert memory.get(key).record.wrong == ()
+
+
+def test_a_memory_is_given_an_end_in_words(page: Any, world: Served) -> None:
+    with opened(world) as memory:
+        stored = memory.store("The slipway is closed", kind="fact")
+    go(page, world, f"memory/{stored.id}?edit=1")
+    page.get_by_label("Holds until").fill("2030-06-30")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("2030-06-30").wait_for()
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Holds until").fill("")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("2030-06-30").wait_for(state="hidden")
+    with opened(world) as memory:
+        assert memory.get(stored.id).record.valid_to == ""
+
+
+def test_a_memory_shows_the_lines_that_it_rests_on_and_renews_them(
+    page: Any, world: Served
+) -> None:
+    with opened(world) as memory:
+        memory.update("The quay is stone.\n", document="quay.md")
+        stored = memory.store("Moor at stone", kind="fact", evidence=["quay.md:1"])
+        memory.update("# Quay\n\nThe quay is stone.\n", document="quay.md", mode="rewrite")
+    go(page, world, f"memory/{stored.id}")
+    page.get_by_text("Now at quay.md:3").wait_for()
+    page.get_by_role("button", name="Renew").click()
+    page.locator("code", has_text="quay.md:3").wait_for()
+    page.get_by_text("as it was").wait_for()
+    page.get_by_role("button", name="Drop quay.md:3").click()
+    page.get_by_text("The files it rests on").wait_for(state="hidden")
+    with opened(world) as memory:
+        assert memory.get(stored.id).record.citations == ()

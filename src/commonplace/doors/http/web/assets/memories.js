@@ -125,8 +125,19 @@ function Moments({ value, onInput }) {
     ${when && html`<${Check} label="Deny the first such call of a session, with this as the reason" checked=${Boolean(value.must)} onChange=${(must) => onInput({ ...value, must })} />`}`;
 }
 
-const asDraft = (record) => ({ text: record.text, kind: record.kind, tags: tagsAs(record.tags), when: (record.when || []).join("\n"), must: Boolean(record.must), etag: record.etag });
+const asDraft = (record) => ({ text: record.text, kind: record.kind, tags: tagsAs(record.tags), when: (record.when || []).join("\n"), must: Boolean(record.must), from: dayOf(record.valid_from), until: dayOf(record.valid_to), etag: record.etag });
 const ruleOf = (draft) => { if (draft.when === undefined) return {}; const when = momentsIn(draft.when); return { when, must: Boolean(draft.must && when.length) }; };
+
+// A time of a memory as a day of this calendar.
+export function dayOf(time = "") {
+  const at = time.length > 10 ? new Date(time) : null;
+  return at && !Number.isNaN(at.valueOf()) ? [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, "0")).join("-") : time;
+}
+
+const Days = ({ value, onInput }) => html`<div class="pair"><${Input} label="Holds from" value=${value.from} placeholder="always" onInput=${(from) => onInput({ ...value, from })} />
+  <${Input} label="Holds until" value=${value.until} placeholder="always" hint="Such as 2w, 3 months or 2026-12-01. After it, agents are not told it." onInput=${(until) => onInput({ ...value, until })} /></div>`;
+// What is emptied is taken away, and what was not touched stays as it is.
+const dayTo = (now, before) => (now === before ? "" : now.trim() || "never");
 
 /* The form that takes the place of a memory's text. What is typed stays through a reload; when somebody changed the memory
    meanwhile, both texts are shown and the person decides. */
@@ -136,7 +147,7 @@ export function EditMemory({ record, onDone }) {
   const { data: counts } = useData("/counts"), { data: status } = useData("/status", {}, { on: false });
   const shut = (saved) => { drop(); onDone(saved); };
   const [save, { busy, error, clear }] = useAction(async (etag = draft.etag) => {
-    const saved = await put(path(record.id), { text: draft.text, kind: draft.kind, tags: tagsIn(draft.tags), ...ruleOf(draft), etag });
+    const saved = await put(path(record.id), { text: draft.text, kind: draft.kind, tags: tagsIn(draft.tags), ...ruleOf(draft), etag, valid_from: dayTo(draft.from ?? start.from, start.from), valid_to: dayTo(draft.until ?? start.until, start.until) });
     const hidden = saved.redacted ? ` Without its secrets: ${saved.redacted.join(", ")}.` : "";
     if (saved.change !== null) toast(`Saved.${hidden}`, undoable(saved.change));
     shut(saved);
@@ -151,6 +162,7 @@ export function EditMemory({ record, onDone }) {
     <${TextBox} label="Text" hidden box=${place} value=${draft.text} limit=${status?.text_limit} required onInput=${(text) => type({ ...draft, text })} />
     <${KindAndTags} value=${draft} kinds=${kindsFor(counts?.kinds, draft.kind)} onInput=${type} />
     <${Moments} value=${draft} onInput=${type} />
+    <${Days} value=${draft} onInput=${type} />
     ${now && html`<${Meanwhile} now=${now} mine=${draft} busy=${busy} keep=${() => { type({ ...draft, etag: now.etag }); save(now.etag); }} drop=${() => { clear(); type(asDraft(now)); }} />`}
     ${!now && html`<${Wrong} error=${error} />`}
     <div class="actions">${!now && html`<button class="button primary" disabled=${busy}>Save</button>`}<${Button} onClick=${() => shut(null)}>Cancel</${Button}>

@@ -2,7 +2,7 @@
 
 import { useData } from "/assets/data.js";
 import { Account } from "/assets/account.js";
-import { EditMemory, isReplaced, menuOf, peopleOf, plainTags, projectsOf, removeMemories, takeBack, Verdicts, verdictsOf } from "/assets/memories.js";
+import { dayOf, EditMemory, isReplaced, menuOf, peopleOf, plainTags, projectsOf, removeMemories, takeBack, Verdicts, verdictsOf } from "/assets/memories.js";
 import { documentAddress, go, Link, memoryAddress, setQuery, useQuery } from "/assets/router.js";
 import { Diff, Markdown } from "/assets/text.js";
 import { post, put } from "/assets/api.js";
@@ -38,7 +38,7 @@ function Whole({ record, refresh }) {
     <div class="columns"><div class="stack">
       ${editing ? html`<${EditMemory} record=${record} onDone=${() => { edit(false); refresh(); }} />` : html`<article class="paper"><${Markdown} text=${record.text} /></article><${Verdicts} record=${record} edit=${() => edit(true)} />`}
       <${Chain} record=${record} /><${Versions} record=${record} /></div>
-      <div class="stack"><${Facts} record=${record} /><${Grounds} record=${record} /></div></div></${Page}>`;
+      <div class="stack"><${Facts} record=${record} /><${Grounds} record=${record} /><${Evidence} record=${record} refresh=${refresh} /></div></div></${Page}>`;
 }
 
 const Title = ({ record }) => html`<span class="one-title"><span class="dot" style=${{ background: toned(tone(record.kind)) }} aria-hidden="true"></span>${upper(record.kind)}${record.pinned && html` <${Badge} look="accent">pinned</${Badge}>`}</span>`;
@@ -68,7 +68,7 @@ function Facts({ record }) {
     ${verdictsOf(record) && html`<${Fact} name="Said of it">${upper(verdictsOf(record))}</${Fact}>`}
     ${record.pinned && html`<${Fact} name="Pinned"><${When} at=${record.pinned} exact /></${Fact}>`}
     ${record.when?.length > 0 && html`<${Fact} name="Told at"><ul>${record.when.map((moment) => html`<li key=${moment}><code dir="auto">${moment}</code></li>`)}</ul>${record.must && html`<p class="muted small">It denies the first such call of a session.</p>`}</${Fact}>`}
-    ${record.valid_from && html`<${Fact} name="Holds from">${record.valid_from.slice(0, 10)}</${Fact}>`}${record.valid_to && html`<${Fact} name="Holds until">${record.valid_to.slice(0, 10)}</${Fact}>`}
+    ${record.valid_from && html`<${Fact} name="Holds from">${dayOf(record.valid_from)}</${Fact}>`}${record.valid_to && html`<${Fact} name="Holds until">${dayOf(record.valid_to)}</${Fact}>`}
     ${SENSITIVITY[record.sensitivity] && html`<${Fact} name="Who may see it">${SENSITIVITY[record.sensitivity]}</${Fact}>`}
     ${record.confidence !== undefined && record.confidence < 1 && html`<${Fact} name="How sure it is">${Math.round(record.confidence * 100)} of 100</${Fact}>`}
     ${record.sources?.length > 0 && html`<${Fact} name="Sums up">${count(record.sources.length, "older memory", "older memories")}</${Fact}>`}
@@ -84,6 +84,20 @@ function Again({ seen }) {
 function Grounds({ record }) {
   const shown = Account({ account: record.account, session: record.session });
   return shown && html`<${Section} title="What it rests on">${shown}</${Section}>`;
+}
+
+// ---- The files and documents that it rests on.
+
+const STATES = { fresh: "as it was", moved: "moved", changed: "changed", gone: "gone", unchecked: "not checked on this machine" };
+
+function Evidence({ record, refresh }) {
+  if (!record.cited?.length) return null;
+  const change = (body, said) => post(`/records/${encodeURIComponent(record.id)}/citations`, body).then((done) => { toast(said, done.change !== null ? { action: takeBack(done.change) } : {}); refresh(); }, toastWrong);
+  const old = record.cited.some(({ state }) => state === "moved" || state === "changed");
+  return html`<${Section} title="The files it rests on"><ul class="chain">${record.cited.map((each) => html`<li key=${each.place}><p><code dir="auto">${each.place}</code> <${Badge} look=${["changed", "gone"].includes(each.state) ? "warn" : ""}>${STATES[each.state]}</${Badge}></p>
+    <p class="muted small">${upper([each.now && `now at ${each.now}`, each.repository && `in ${each.repository}`, each.commit && `commit ${each.commit}`, each.day && `cited on ${each.day}`].filter(Boolean).join(", "))}</p>
+    <${Button} small look="quiet" label=${`Drop ${each.place}`} onClick=${() => change({ do: "drop", evidence: [each.place] }, "It rests on that no longer.")}>Drop</${Button}></li>`)}</ul>
+    ${old && html`<p class="row"><${Button} small onClick=${() => change({ do: "renew" }, "It rests on the lines as they are now.")}>Renew</${Button}></p>`}</${Section}>`;
 }
 
 // ---- What replaced what.

@@ -98,7 +98,7 @@ DEEDS: dict[str, Deed] = {
     "supersede": lambda m: m.supersede(_id_of(m, "Lives in Bern"), "Lives in Basel"),
     "delete": lambda m: m.delete(_id_of(m, "Lives in Bern")),
     "forget": lambda m: m.delete_all([hit.record.id for hit in m.to_forget("kitchen")]),
-    "cite": lambda m: m.cite(_id_of(m, "Lives in Bern"), "USER.md:1"),
+    "cite": lambda m: m.cite(_id_of(m, "Lives in Bern"), "prose.md:1"),
     "verdict": lambda m: m.judge("useful", _id_of(m, "Lives in Bern")),
     "strike": lambda m: m.strike([_id_of(m, "Lives in Bern")]),
     "undo": lambda m: m.undo(),

@@ -223,7 +223,8 @@ class Citations:
         text = citations.written(made)
         if len(text) > citations.LONGEST:
             raise BadValue("evidence", "its path is too long", next_step="Cite another file.")
-        self._note(_key(text), found, Standing(made, State.FRESH))
+        if not made.in_vault:
+            self._note(_key(text), found, Standing(made, State.FRESH))
         return made
 
     def _placed(self, named: Citation, full: str) -> Citation:

@@ -241,8 +241,9 @@ def _waits_for_start(memory: Memory, call: HookCall) -> bool:
 
 
 def _rules_at(memory: Memory, prompt: str) -> str:
-    """The rules whose words are in a prompt."""
-    if not memory.library.rules():
+    """The rules whose words are in a prompt. Where none has words, nothing else is loaded."""
+    moments = (moment for rule in memory.library.rules() for moment in rule.when)
+    if not any(moment.strip().lower().startswith("words") for moment in moments):
         return ""
     from commonplace.doors.hooks import rules
 

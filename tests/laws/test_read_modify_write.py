@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from commonplace import tools
+from commonplace.context.budget import Context, ContextLine
 from commonplace.doors.hooks import events, spool
 from commonplace.doors.http.access_tokens import AccessTokens, FilePasses, passes_of
 from commonplace.doors.http.api import review
@@ -27,6 +28,7 @@ from commonplace.doors.setup import apply
 from commonplace.doors.setup.config_files import Kind, Shape
 from commonplace.doors.setup.plan import FileChange, SetupPlan
 from commonplace.library.revising import mark_of
+from commonplace.markdown.rule_lists import ListedRule
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.model.errors import (
@@ -37,7 +39,9 @@ from commonplace.model.errors import (
     NoSuchRecord,
     SummarizerFailed,
 )
+from commonplace.model.moments import ToolCall
 from commonplace.model.records import Origin, Record
+from commonplace.storage.ledger import LOST, ToldLine
 from commonplace.storage.notes import FileNotes
 from commonplace.storage.notices import Notice
 from commonplace.upkeep.compaction.summarizers import DailyTokens as Spent
@@ -747,6 +751,117 @@ def all_options_are_set(memory: Memory, outcome: Outcome) -> None:
     assert set_now == dict.fromkeys(NUMBERS, 1000 + ROUNDS - 1)
 
 
+def tell_a_session(memory: Memory, writer: int, number: int) -> str:
+    """One way and the other of noting what was told, to one session."""
+    mine = word(writer, number)
+    if number % 2:
+        memory.note_told("prompt", [ToldLine(mine, "it fits", 1)])
+    else:
+        memory.note_context("start", Context(lines=(ContextLine(mine, record_id=mine),)))
+    memory.drop_old_tellings()
+    return mine
+
+
+def every_telling_is_noted(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    assert memory.ledger.known("s") == set(outcome.done)
+
+
+def tell_and_lose(memory: Memory, writer: int, number: int) -> str:
+    memory.note_told("prompt", [ToldLine(word(writer, number), "it fits", 1)])
+    memory.note_lost()
+    return word(writer, number)
+
+
+def nothing_is_known(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    assert memory.ledger.known("s") == frozenset()
+    told = memory.ledger.tellings("s")
+    assert sum(each.event == "prompt" for each in told) == EVERY
+    assert any(each.event == LOST for each in told)
+
+
+def a_rule_with_a_moment(memory: Memory) -> None:
+    memory.store("Run the migrations dry first", kind="instruction", when=["Bash(alembic *)"])
+
+
+def tell_a_rule(memory: Memory, writer: int, number: int) -> str:
+    call = ToolCall("Bash", "alembic upgrade head")
+    return memory.tell_rules(call, event="tool", characters=1200).text
+
+
+def the_rule_is_known(memory: Memory, outcome: Outcome) -> None:
+    """Those that came at the same moment may all have told it; who came later did not."""
+    none_was_refused(memory, outcome)
+    assert any(outcome.done)
+    assert memory.for_session("s").known() == {record.id for record in memory.rules()}
+
+
+def suggest_the_same_rule(memory: Memory, writer: int, number: int) -> int:
+    rule = ListedRule("Never push to main without a review", 1)
+    return len(memory.suggest_rules([rule], __file__))
+
+
+def said_in_three_sessions(memory: Memory) -> None:
+    for number, text in enumerate(("No, use pnpm", "I said pnpm, not npm!", "use pnpm, not npm")):
+        memory.conversations.record("user", text, session=f"day-{number}")
+
+
+def one_waits(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    assert len(memory.review()) == 1
+
+
+def pause_a_session(memory: Memory, writer: int, number: int) -> str:
+    mine = word(writer, number)
+    memory.pause(mine)
+    return mine
+
+
+def all_are_paused(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    assert all(memory.for_session(each).paused() for each in outcome.done)
+
+
+def pause_every_session(memory: Memory) -> None:
+    for writer in range(WRITERS):
+        for number in range(ROUNDS):
+            memory.pause(word(writer, number))
+
+
+def resume_a_session(memory: Memory, writer: int, number: int) -> str:
+    mine = word(writer, number)
+    memory.resume(mine)
+    return mine
+
+
+def none_is_paused(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    assert not any(memory.for_session(each).paused() for each in outcome.done)
+
+
+def some_cited_records(memory: Memory) -> None:
+    a_document(memory)
+    some_records(memory)
+    for number in range(EVERY):
+        memory.cite(record_of(memory, f"Old fact {number}").id, "plans.md:5")
+
+
+def every_one_cites(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    assert all(record_of(memory, f"Old fact {number}").citations for number in range(EVERY))
+
+
+def none_cites(memory: Memory, outcome: Outcome) -> None:
+    none_was_refused(memory, outcome)
+    assert not any(record_of(memory, f"Old fact {number}").citations for number in range(EVERY))
+
+
+def a_document_and_records(memory: Memory) -> None:
+    a_document(memory)
+    some_records(memory)
+
+
 DEEDS: dict[str, Deed] = {
     "store a memory": Deed(store, all_are_there, methods=("store", "remember")),
     "store several memories": Deed(store_several, all_are_there, methods=("store_all",)),
@@ -1045,6 +1160,62 @@ DEEDS: dict[str, Deed] = {
         origin=Origin.OWNER,
         methods=("unpin",),
     ),
+    "tell a session": Deed(
+        tell_a_session,
+        every_telling_is_noted,
+        session="s",
+        methods=("note_told", "note_context", "drop_old_tellings"),
+    ),
+    "lose what was told": Deed(
+        tell_and_lose,
+        nothing_is_known,
+        session="s",
+        methods=("note_lost",),
+    ),
+    "tell a rule": Deed(
+        tell_a_rule,
+        the_rule_is_known,
+        a_rule_with_a_moment,
+        origin=Origin.OWNER,
+        session="s",
+        methods=("tell_rules",),
+    ),
+    "suggest rules of a file": Deed(suggest_the_same_rule, one_waits, methods=("suggest_rules",)),
+    "suggest what was said again": Deed(
+        lambda memory, writer, number: memory.suggest(),
+        one_waits,
+        said_in_three_sessions,
+        origin=Origin.OWNER,
+        methods=("suggest",),
+    ),
+    "pause sessions": Deed(
+        pause_a_session, all_are_paused, origin=Origin.OWNER, methods=("pause",)
+    ),
+    "end pauses": Deed(
+        resume_a_session,
+        none_is_paused,
+        pause_every_session,
+        origin=Origin.OWNER,
+        methods=("resume",),
+    ),
+    "cite a document": Deed(
+        lambda memory, writer, number: memory.cite(fact_of(memory, writer, number), "plans.md:5"),
+        every_one_cites,
+        a_document_and_records,
+        methods=("cite",),
+    ),
+    "renew what is cited": Deed(
+        lambda memory, writer, number: memory.renew_citations(fact_of(memory, writer, number)),
+        every_one_cites,
+        some_cited_records,
+        methods=("renew_citations",),
+    ),
+    "rest on it no longer": Deed(
+        lambda memory, writer, number: memory.drop_citations(fact_of(memory, writer, number)),
+        none_cites,
+        some_cited_records,
+        methods=("drop_citations",),
+    ),
     "bring back what was taken out": Deed(
         put_back_what_is_gone,
         brought_back_by_one,
@@ -1131,6 +1302,17 @@ def test_what_several_do_at_once_is_all_done_from_what_is_there_then(place: str,
 
 
 READING = {
+    "check_recording",
+    "citations",
+    "expired",
+    "known",
+    "news",
+    "paused",
+    "rules",
+    "rules_told",
+    "stale",
+    "standings",
+    "told_at_start",
     "open",
     "is_tainted",
     "for_session",

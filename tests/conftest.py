@@ -5,6 +5,8 @@ What must hold in files must hold in PostgreSQL.
 
 from __future__ import annotations
 
+import json
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis import settings
 from commonplace.doors.caller import NOTE, VARIABLES, notes_of_user
 from commonplace.search.encoders import minilm
 from tests.support import skips
+from tests.support.cluster_sql import SENT, watched
 from tests.support.postgres import made_url
 
 KINDS = ("files", "postgres")
@@ -81,6 +84,15 @@ def _static_vectors() -> Iterator[None]:
         patched.setattr(minilm, "is_there", lambda: False)
         patched.setenv("COMMONPLACE_ENCODER", "static")
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _statements_fit_a_cluster() -> Iterator[None]:
+    """Whatever our code sends to PostgreSQL, in any test, could be sent to a cluster."""
+    with watched() as sent:
+        yield
+    if os.environ.get(SENT):
+        Path(os.environ[SENT]).write_text(json.dumps(sorted(sent)))
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -31,13 +30,13 @@ from commonplace.postgres.urls import DatabaseUrl, parse_url
 from tests.support.clocks import FixedClock
 from tests.support.postgres import (
     Server,
+    database_of_server,
     fresh_url,
     new_directory,
+    new_role,
     new_server,
-    own_server,
     url_of_server,
 )
-from tests.support.skips import skip
 
 pytestmark = pytest.mark.long
 
@@ -121,13 +120,9 @@ def test_a_profile_that_is_not_to_be_made_is_not_there() -> None:
 
 def url_of_plain_user(allowed: str) -> str:
     """A schema for a user of that name, who may do nothing but what is said."""
-    if os.environ.get("COMMONPLACE_TEST_POSTGRES"):
-        skip("a named server may have no second user", get="unset COMMONPLACE_TEST_POSTGRES")
-    server, name = own_server(), f"s{uuid.uuid4().hex[:12]}"
-    said = f"create role {name} login; {allowed.format(name=name)}"
-    made = server.psql(server.url(), "-c", said)
-    assert made.returncode == 0, made.stderr
-    return f"{server.url(user=name)}?schema={name}"
+    name = f"s{uuid.uuid4().hex[:12]}"
+    said = allowed.format(name=name, database=database_of_server())
+    return f"{new_role(name, said)}?schema={name}"
 
 
 def test_a_user_who_may_make_no_schema_uses_the_one_made_for_him() -> None:
@@ -136,7 +131,7 @@ def test_a_user_who_may_make_no_schema_uses_the_one_made_for_him() -> None:
 
 
 def test_one_profile_does_not_see_another_one_even_when_a_statement_forgets_to_say_which() -> None:
-    url = url_of_plain_user("grant create on database postgres to {name}")
+    url = url_of_plain_user("grant create on database {database} to {name}")
     alice, bob = opened(f"{url}&profile=alice"), opened(f"{url}&profile=bob")
     note(alice, "canary")
     assert alice.rows("select name from note") == [("canary",)]
@@ -352,7 +347,7 @@ def test_a_database_that_is_not_there_says_how_to_make_it() -> None:
 
 def test_a_user_that_is_not_known_is_told_so() -> None:
     with pytest.raises(NoServer, match="user and the password"):
-        opened(own_server().url(user="stranger"))
+        opened(url_of_server(user="stranger"))
 
 
 def test_when_every_connection_is_in_use_it_says_so(database: Database) -> None:

@@ -26,7 +26,15 @@ from commonplace.search.index import Query
 from commonplace.search.words import match
 from tests.contracts.history import CLOCK, RUNAWAY, HistoryContract, message, texts
 from tests.contracts.index import SCRIPTS
-from tests.support.postgres import fresh_url, new_server, own_server
+from tests.support.postgres import (
+    database_of_server,
+    fresh_url,
+    new_role,
+    new_server,
+    own_server,
+    psql,
+    said_as_owner,
+)
 
 OPENED: list[Database] = []
 
@@ -239,14 +247,14 @@ def test_a_history_goes_on_when_the_server_was_restarted() -> None:
 
 
 def test_a_user_that_may_not_make_roles_is_told_who_may() -> None:
-    server, user = own_server(), f"u{uuid.uuid4().hex[:12]}"
-    made = f"create role {user} login; grant create on database postgres to {user}"
-    assert not server.psql(server.url(), "-c", made).stderr
-    history = PostgresHistory(opened(server.url(user=user) + f"?schema={user}"))
+    user = f"u{uuid.uuid4().hex[:12]}"
+    database = database_of_server()
+    url = new_role(user, f"grant create on database {database} to {user}")
+    history = PostgresHistory(opened(f"{url}?schema={user}"))
     history.append([message(1)])
     with pytest.raises(DatabaseTrouble, match="CREATEROLE"):
         history.sql("SELECT count(*) FROM messages", limit=1)
-    assert not server.psql(server.url(), "-c", f"alter role {user} createrole").stderr
+    said_as_owner(f"alter role {user} createrole")
     assert history.sql("SELECT count(*) FROM messages", limit=1).rows == ((1,),)
 
 
@@ -263,7 +271,9 @@ def test_times_are_told_in_utc_whatever_the_zone_of_the_server() -> None:
 
 
 def test_who_could_read_the_messages_before_the_times_changed_still_can() -> None:
-    database, server = opened(), own_server()
+    # That step is taken while the tables are on one server, in any database.
+    schema = f"s{uuid.uuid4().hex[:12]}"
+    database = opened(f"{own_server().url()}?schema={schema}")
     history = PostgresHistory(database)
     history.append([message(1)])
     reader = make_reader(database, "analyst")
@@ -272,6 +282,6 @@ def test_who_could_read_the_messages_before_the_times_changed_still_can() -> Non
         for statement in times_of_messages():
             database.rows(statement)
     for view in ("messages", "sessions"):
-        asked = server.psql(reader.url, "-c", f"SELECT count(*) FROM {view}")
+        asked = psql(reader.url, "-c", f"SELECT count(*) FROM {view}")
         assert (asked.stdout, asked.stderr) == ("1\n", "")
     assert history.sql("SELECT count(*) FROM sessions", limit=1).rows == ((1,),)

@@ -15,7 +15,7 @@ from commonplace.memory import Memory
 from commonplace.model.errors import BadInput
 from tests.data import documents_of
 from tests.laws.test_laws import rebuilt
-from tests.support.postgres import own_server, pooled_url
+from tests.support.postgres import fresh_url, pooled_url
 
 pytestmark = pytest.mark.long
 
@@ -25,7 +25,7 @@ ROUNDS = 6
 
 @cache
 def pooler() -> str:
-    return pooled_url(own_server())
+    return pooled_url()
 
 
 def fresh() -> str:
@@ -88,13 +88,13 @@ def test_doctor_tells_of_a_pooler() -> None:
     with Memory.open(fresh(), create=True) as memory:
         told = {finding.what: finding.says for finding in doctor.examine(memory)}
     assert "through a pooler" in told["server"]
-    with Memory.open(f"{own_server().url()}?profile=p-{uuid4().hex}", create=True) as memory:
+    with Memory.open(fresh_url(), create=True) as memory:
         told = {finding.what: finding.says for finding in doctor.examine(memory)}
     assert "pooler" not in told["server"]
 
 
 def test_a_pooler_that_lends_sessions_for_long_is_served_as_well() -> None:
-    url = pooled_url(own_server(), mode="session")
+    url = pooled_url(mode="session")
     with Memory.open(f"{url}?profile=p-{uuid4().hex}", create=True) as memory:
         memory.store("Likes green tea")
         assert [hit.record.text for hit in memory.search("tea")] == ["Likes green tea"]

@@ -17,7 +17,7 @@ from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
 from commonplace.postgres import pool
 from commonplace.postgres import server as engines
-from tests.support.postgres import Server, fresh_url, new_server
+from tests.support.postgres import Server, fresh_url, new_server, psql
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def test_selftest_loses_nothing_and_leaves_nothing(run: Run, url: str) -> None:
 def server() -> Server:
     """A server of our own: it is told to be difficult."""
     server = new_server("doors")
-    made = server.psql(
+    made = psql(
         server.url(),
         "-c",
         "create role locked login password 'right'; create role few login connection limit 0;",
@@ -222,10 +222,10 @@ def test_trouble_is_told_in_a_sentence_with_its_exit_code(
 
 
 def test_a_look_at_a_database_without_a_memory_makes_no_tables(run: Run, server: Server) -> None:
-    assert server.psql(server.url(), "-c", "create database plain").returncode == 0
+    assert psql(server.url(), "-c", "create database plain").returncode == 0
     url = server.url(database="plain")
     assert run("--vault", url, "status").code == 3
-    assert server.psql(url, "-c", "select to_regclass('commonplace.step')").stdout.strip() == ""
+    assert psql(url, "-c", "select to_regclass('commonplace.step')").stdout.strip() == ""
 
 
 def test_a_replica_answers_and_says_where_to_write(run: Run, server: Server) -> None:

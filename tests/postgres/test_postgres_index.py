@@ -18,7 +18,7 @@ from commonplace.postgres.index import PostgresIndex
 from commonplace.postgres.urls import parse_url
 from commonplace.search.index import Asked, Index, Query
 from tests.contracts.index import RANK, IndexContract, fill, ids, known, record
-from tests.support.postgres import fresh_url, own_server
+from tests.support.postgres import fresh_url, new_role, psql, said_as_owner, url_of_server
 
 OPENED: list[Database] = []
 
@@ -107,14 +107,9 @@ def test_words_that_are_not_those_of_the_text_are_told() -> None:
 
 
 def test_without_pgvector_words_answer_alone_and_it_says_so() -> None:
-    server, name = own_server(), f"d{uuid.uuid4().hex[:12]}"
-    for said in (
-        f"create database {name}",
-        f"create role {name} login",
-        f"grant create on database {name} to {name}",
-    ):
-        assert server.psql(server.url(), "-c", said).returncode == 0
-    url = server.url(user=name, database=name)
+    name = f"d{uuid.uuid4().hex[:12]}"
+    new_role(name, f"create database {name}", f"grant create on database {name} to {name}")
+    url = url_of_server(user=name, database=name)
     memory = Memory.open(url, create=True)
     memory.store("Likes tea and quinces")
     found = memory.search("quinces")
@@ -122,8 +117,7 @@ def test_without_pgvector_words_answer_alone_and_it_says_so() -> None:
     assert found.degraded.startswith("Words alone: the database keeps no vectors, since it has no")
     assert [hit.record.text for hit in memory.recall("quinces")] == ["Likes tea and quinces"]
     memory.close()
-    added = server.psql(server.url(database=name), "-c", "create extension vector schema public")
-    assert added.returncode == 0, added.stderr
+    said_as_owner("create extension vector schema public", database=name)
     memory = Memory.open(url, create=True)
     found = memory.search("quinces")
     assert (len(found), found.mode, found.degraded) == (1, "hybrid", "")
@@ -133,16 +127,21 @@ def test_without_pgvector_words_answer_alone_and_it_says_so() -> None:
 def test_another_role_sees_only_the_profile_it_names() -> None:
     index, other = opened(), opened()
     fill(index, record(1, "canary"))
-    server, role = own_server(), f"r{uuid.uuid4().hex[:12]}"
-    said = (
-        f"create role {role} login; grant usage on schema commonplace to {role};"
-        f"grant select on all tables in schema commonplace to {role}"
+    role = f"r{uuid.uuid4().hex[:12]}"
+    url = new_role(
+        role,
+        f"grant usage on schema commonplace to {role}",
+        f"grant select on all tables in schema commonplace to {role}",
     )
-    assert server.psql(server.url(), "-c", said).returncode == 0
     for each, found in ((index, "1"), (other, "0")):
-        named = f"set commonplace.profile = '{each._database.profile}'"
+        named = (
+            "set citus.propagate_set_commands = 'local'",
+            "begin",
+            f"set local commonplace.profile = '{each._database.profile}'",
+        )
         ask = "select count(*) from commonplace.record"
-        told = server.psql(server.url(user=role), "-q", "-c", named, "-c", ask)
+        words = [word for said in (*named, ask, "commit") for word in ("-c", said)]
+        told = psql(url, "-q", *words)
         assert told.stdout.split() == [found], told.stderr
 
 

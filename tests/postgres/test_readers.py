@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
@@ -20,8 +19,7 @@ from commonplace.postgres.history import PostgresHistory
 from commonplace.postgres.read_only_sql import ReaderLogin, make_reader, readers_of, revoke_reader
 from commonplace.postgres.urls import parse_url
 from tests.contracts.history import message
-from tests.support.postgres import NAMED, fresh_url, new_server, own_server
-from tests.support.skips import skip
+from tests.support.postgres import fresh_url, new_server, psql
 
 pytestmark = pytest.mark.long
 
@@ -30,8 +28,6 @@ OPENED: list[Database] = []
 
 @pytest.fixture(autouse=True)
 def _ended() -> Iterator[None]:
-    if os.environ.get(NAMED):
-        skip("a named server may not let us make roles or log in as them", get=f"unset {NAMED}")
     yield
     while OPENED:
         OPENED.pop().close()
@@ -62,16 +58,16 @@ def reader(alice: Database) -> ReaderLogin:
     return make_reader(alice, "reader")
 
 
-def psql(reader: ReaderLogin, *statements: str) -> subprocess.CompletedProcess[str]:
+def said_by(reader: ReaderLogin, *statements: str) -> subprocess.CompletedProcess[str]:
     words = [word for statement in statements for word in ("-c", statement)]
-    return own_server().psql(reader.url, *words)
+    return psql(reader.url, *words)
 
 
 @pytest.mark.claim("journal.history-in-postgres", "journal.history-by-sql")
-def test_an_agent_asks_for_its_messages_with_psql(reader: ReaderLogin) -> None:
-    asked = psql(reader, "SELECT role, content FROM messages ORDER BY time")
+def test_an_agent_asks_for_its_messages_with_said_by(reader: ReaderLogin) -> None:
+    asked = said_by(reader, "SELECT role, content FROM messages ORDER BY time")
     assert asked.stdout == "user|Alice likes green tea\nassistant|Noted: green tea\n"
-    assert psql(reader, "SELECT session, messages FROM sessions").stdout == "monday|2\n"
+    assert said_by(reader, "SELECT session, messages FROM sessions").stdout == "monday|2\n"
 
 
 def names_of(database: Database) -> list[str]:
@@ -90,9 +86,9 @@ def test_a_reader_sees_no_other_profile_whatever_it_sets(
     reader: ReaderLogin, alice: Database, bob: Database
 ) -> None:
     for setting in names_of(bob):
-        asked = psql(reader, setting, "SELECT content FROM commonplace.messages")
+        asked = said_by(reader, setting, "SELECT content FROM commonplace.messages")
         assert "canary" not in asked.stdout + asked.stderr
-    seen = psql(reader, *names_of(bob)[:3], "SELECT count(*) FROM commonplace.messages")
+    seen = said_by(reader, *names_of(bob)[:3], "SELECT count(*) FROM commonplace.messages")
     assert seen.stdout.splitlines()[-1] == "2"
     assert alice.profile != bob.profile
 
@@ -127,13 +123,13 @@ def test_a_reader_sees_no_other_profile_whatever_it_sets(
 def test_a_reader_can_write_nothing_and_read_nothing_beside_the_views(
     reader: ReaderLogin, statement: str
 ) -> None:
-    refused = psql(reader, "SET default_transaction_read_only = off", statement)
+    refused = said_by(reader, "SET default_transaction_read_only = off", statement)
     assert any(no in refused.stderr for no in ("permission denied", "must be owner", "cannot"))
-    assert psql(reader, "SELECT count(*) FROM messages").stdout == "2\n"
+    assert said_by(reader, "SELECT count(*) FROM messages").stdout == "2\n"
 
 
 def test_a_reader_s_transactions_read_unless_it_says_otherwise(reader: ReaderLogin) -> None:
-    assert "read-only transaction" in psql(reader, "CREATE TEMP TABLE t(a int)").stderr
+    assert "read-only transaction" in said_by(reader, "CREATE TEMP TABLE t(a int)").stderr
 
 
 def test_a_function_of_a_reader_s_own_is_shown_no_row_of_another_profile(
@@ -141,7 +137,7 @@ def test_a_function_of_a_reader_s_own_is_shown_no_row_of_another_profile(
 ) -> None:
     leak = """CREATE FUNCTION pg_temp.leak(text) RETURNS bool LANGUAGE plpgsql COST 0.0000001
         AS $$ BEGIN RAISE NOTICE 'seen: %', $1; RETURN true; END $$"""
-    asked = psql(
+    asked = said_by(
         reader,
         "SET default_transaction_read_only = off",
         leak,
@@ -155,9 +151,9 @@ def test_a_function_of_a_reader_s_own_is_shown_no_row_of_another_profile(
 def test_a_statement_of_a_reader_ends_in_time(
     alice: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert psql(make_reader(alice, "slow"), "SHOW statement_timeout").stdout == "10s\n"
+    assert said_by(make_reader(alice, "slow"), "SHOW statement_timeout").stdout == "10s\n"
     monkeypatch.setattr(read_only_sql, "READER_SECONDS", 1)
-    slow = psql(make_reader(alice, "slow"), "SELECT pg_sleep(30)")
+    slow = said_by(make_reader(alice, "slow"), "SELECT pg_sleep(30)")
     assert "statement timeout" in slow.stderr
 
 
@@ -167,8 +163,8 @@ def test_readers_are_listed_and_one_is_taken_away(alice: Database, bob: Database
     assert readers_of(alice) == ["one", "other"]
     assert revoke_reader(alice, "one") == one.role
     assert (readers_of(alice), readers_of(bob)) == (["other"], ["bobs"])
-    assert "does not exist" in psql(one, "SELECT 1").stderr
-    assert psql(other, "SELECT count(*) FROM messages").stdout == "2\n"
+    assert "does not exist" in said_by(one, "SELECT 1").stderr
+    assert said_by(other, "SELECT count(*) FROM messages").stdout == "2\n"
     for gone in ("one", "bobs", "never"):
         with pytest.raises(NotFound, match=f"no reader {gone}"):
             revoke_reader(alice, gone)
@@ -199,8 +195,8 @@ def test_only_the_password_that_was_shown_last_lets_a_reader_in() -> None:
     first, second = (make_reader(alice, "reader") for _ in range(2))
     assert first.role == second.role
     asked = "SELECT content FROM messages"
-    assert server.psql(second.url, "-c", asked).stdout == "Hello\n"
-    assert "password authentication failed" in server.psql(first.url, "-c", asked).stderr
+    assert psql(second.url, "-c", asked).stdout == "Hello\n"
+    assert "password authentication failed" in psql(first.url, "-c", asked).stderr
 
 
 def test_a_url_for_another_user_leaves_out_what_is_of_the_first_one() -> None:
@@ -223,7 +219,7 @@ def test_the_command_makes_lists_and_revokes_readers(tmp_path: Path) -> None:
     made = run("analyst").stdout
     assert made.startswith("psql 'postgresql://commonplace_analyst_")
     program, address = shlex.split(made)
-    assert own_server().psql(address, "-c", "SELECT content FROM messages").stdout == "Hello\n"
+    assert psql(address, "-c", "SELECT content FROM messages").stdout == "Hello\n"
     assert (program, run("--list").stdout) == ("psql", "analyst\n")
     assert "can no longer log in" in run("analyst", "--revoke").stdout
     gone = run("analyst", "--revoke")

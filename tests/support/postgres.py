@@ -19,6 +19,7 @@ import uuid
 import zlib
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from commonplace.model.clock import Clock
 from commonplace.postgres.connection import TABLES, Database
@@ -27,6 +28,8 @@ from tests.support.programs import needed
 from tests.support.skips import unavailable
 
 NAMED = "COMMONPLACE_TEST_POSTGRES"
+PASSWORD = "of-the-tests"
+"""Of the roles that tests make."""
 NOBODY = 65534
 """PostgreSQL does not run as root."""
 SETTINGS = {
@@ -77,11 +80,6 @@ class Server:
         other.start()
         return other
 
-    def psql(self, url: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """What `psql` prints, as a person or an agent would call it."""
-        command = [str(_binaries() / "psql"), "-X", "-A", "-t", url, *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
     def _run(self, program: str, *words: object) -> None:
         command = [str(_binaries() / program), *map(str, words)]
         done = subprocess.run(
@@ -97,8 +95,9 @@ class Server:
             raise RuntimeError(f"{command}: {done.stderr.decode(errors='replace')}")
 
 
-def pooled_url(server: Server, *, mode: str = "transaction") -> str:
+def pooled_url(*, mode: str = "transaction") -> str:
     """A URL of the same database through PgBouncer, which has few sessions there to lend."""
+    server = urlsplit(url_of_server())
     program = needed("pgbouncer", package="pgbouncer")
     directory, port = Path(tempfile.mkdtemp(prefix="commonplace-pooler-")), _free_port()
     settings = {
@@ -112,16 +111,16 @@ def pooled_url(server: Server, *, mode: str = "transaction") -> str:
         "logfile": directory / "log",
     }
     said = "\n".join(f"{name} = {value}" for name, value in settings.items())
-    (directory / "users").write_text('"postgres" ""\n')
+    (directory / "users").write_text(f'"{server.username}" "{server.password or ""}"\n')
     (directory / "ini").write_text(
-        f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\n{said}\n"
+        f"[databases]\n* = host={server.hostname} port={server.port}\n[pgbouncer]\n{said}\n"
     )
     for path in (directory, *directory.iterdir()):
         _give_away(path)
     running = subprocess.Popen([program, "-q", directory / "ini"], **_as_nobody())
     atexit.register(_end_pooler, running, directory)
     _wait_for(port)
-    return f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    return f"postgresql://{server.username}@127.0.0.1:{port}{server.path}"
 
 
 def _wait_for(port: int) -> None:
@@ -139,9 +138,39 @@ def _end_pooler(running: subprocess.Popen[bytes], directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def url_of_server() -> str:
-    """A database for tests; the test is skipped, or in CI fails, where there is none."""
-    return os.environ.get(NAMED) or own_server().url()
+def url_of_server(*, user: str = "", database: str = "") -> str:
+    """A database for tests, for another user or beside it where that is named.
+
+    The test is skipped, or in CI fails, where there is no server.
+    """
+    url = os.environ.get(NAMED) or own_server().url()
+    if user:
+        url = parse_url(url).url_for(user, PASSWORD)
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=f"/{database}")) if database else url
+
+
+def database_of_server() -> str:
+    return urlsplit(url_of_server()).path[1:]
+
+
+def psql(url: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """What `psql` prints, as a person or an agent would call it."""
+    command = [str(_binaries() / "psql"), "-X", "-A", "-t", url, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def said_as_owner(*statements: str, database: str = "") -> None:
+    """Say something as the user that the tests have, who may do everything."""
+    words = [word for statement in statements for word in ("-c", statement)]
+    done = psql(url_of_server(database=database), "-v", "ON_ERROR_STOP=1", *words)
+    assert done.returncode == 0, done.stderr
+
+
+def new_role(name: str, *statements: str) -> str:
+    """Make a user that logs in with the password of the tests; what it may do is said besides."""
+    said_as_owner(f"create role {name} login password '{PASSWORD}'", *statements)
+    return url_of_server(user=name)
 
 
 def fresh_url(**query: str) -> str:

@@ -91,7 +91,7 @@ CONTAINING = f"""select {{shown}} from message m
     where strpos(m.content, %(text)s) > 0 and {FITS}
     order by m.time desc, m.position desc limit %(limit)s"""
 BESIDE = """coalesce((select n.position from message n
-    where n.profile = m.profile and n.session = m.session
+    where n.profile = %(profile)s and n.session = m.session
     and (n.time, n.position) {than} (m.time, m.position)
     order by n.time {order}, n.position {order} limit 1), 0)"""
 SEEN = f"""select {TOLD}, {BESIDE.format(than="<", order="desc")},
@@ -99,7 +99,7 @@ SEEN = f"""select {TOLD}, {BESIDE.format(than="<", order="desc")},
     from message m where m.position = any(%(positions)s) and {FITS}"""
 AFTER = f"{OF} and (m.time, m.position) > (%s, %s) order by m.time, m.position limit %s"
 PAST = """ and (m.time, m.position) {than} (
-    select p.time, p.position from message p where p.profile = m.profile and p.id = %s)"""
+    select p.time, p.position from message p where p.profile = %s and p.id = %s)"""
 OPENINGS = f"""select distinct on (m.session) {SHOWN} from message m
     where m.profile = %s and m.session = any(%s)
     order by m.session, m.role <> 'user', m.time, m.position"""
@@ -140,7 +140,7 @@ class PostgresHistory:
         than, order = ("<", "desc") if back else (">", "asc")
         after = PAST.format(than=than) if past else ""
         asked = f"{OF} and m.session = %s{after} order by m.time {order}, m.position {order}"
-        named = [_storable(each) for each in ((session, past) if past else (session,))]
+        named = (_storable(session), *((self._profile, _storable(past)) if past else ()))
         found = self._messages(f"{asked} limit %s", self._profile, *named, count)
         return found[::-1] if back else found
 

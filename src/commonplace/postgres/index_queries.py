@@ -34,7 +34,7 @@ IS_SUPERSEDED = f"""({HAS_SUCCESSOR} or exists(select 1 from record m
     where m.profile = %(profile)s and m.key = r.key and m.replaced_by <> ''))"""
 STANDS_IN = """exists(select 1 from record v
     join place p on p.profile = v.profile and p.key = v.key
-    where v.profile = r.profile and v.id = r.id and p.document = any(?))"""
+    where v.profile = %(profile)s and v.id = r.id and p.document = any(?))"""
 AMONG_THOSE_IN = """r.id in (select v.id from place p
     join record v on v.profile = p.profile and v.key = p.key
     where p.profile = %(profile)s and p.document = any(?))"""

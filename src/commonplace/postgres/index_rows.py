@@ -61,7 +61,7 @@ returning id, digest, key"""
 REMOVE = """with gone as (
     delete from record r using unnest(%(keys)s::bigint[]) t(key)
     where r.profile = %(profile)s and r.key = t.key
-        and not exists(select 1 from place p where p.profile = r.profile and p.key = r.key)
+        and not exists(select 1 from place p where p.profile = %(profile)s and p.key = r.key)
     returning r.key, r.length)
 update level set records = records - (select count(*) from gone),
     lexemes = lexemes - (select coalesce(sum(length), 0) from gone)

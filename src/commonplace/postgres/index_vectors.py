@@ -62,7 +62,7 @@ SET_GRAPH = """update model set graph = true
 REMOVE = """delete from embedding e using model m, unnest(%(keys)s::bigint[]) t(key)
     where e.profile = %(profile)s and m.profile = %(profile)s and e.model = m.number
         and e.key = t.key and not exists(
-            select 1 from record r where r.profile = e.profile and r.key = e.key)"""
+            select 1 from record r where r.profile = %(profile)s and r.key = e.key)"""
 OF_NAME = "(select number from model where profile = %(profile)s and name = %(model)s)"
 NEWEST_FEW = f"""select r.key from record r
     where r.profile = %(profile)s and r.lead and r.sensitivity not in ({WITHHELD[True]})

@@ -46,7 +46,11 @@ OWN = "profile = nullif(current_setting('commonplace.profile', true), '')::uuid"
 """The rows that a connection may see: those of the profile it has named."""
 AGAIN = frozenset(("40001", "40P01", "57P01", "57P02", "57P03", "57P05", "25P03"))
 """Codes after which the same work may succeed: two got in each other's way, or a restart."""
-LOST_WORKER = ("failure on connection marked as essential", "connection to the remote node")
+LOST_WORKER = (
+    "failure on connection marked as essential",
+    "could not commit transaction for shard",
+    "connection to the remote node",
+)
 """How a cluster says, under no code of its own, that one of its servers went away."""
 
 

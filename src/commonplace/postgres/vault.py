@@ -23,8 +23,8 @@ FIND = "select size, changed from document where profile = %s and name = %s"
 READ = """
 select (
     select string_agg(data, ''::bytea order by at) from piece
-    where piece.profile = document.profile and piece.document = document.name
-) from document where profile = %s and name = %s
+    where profile = %(profile)s and document = %(name)s
+) from document where profile = %(profile)s and name = %(name)s
 """
 ENDS = """
 select substr(data, greatest(length(data) - 1, 1)) from piece
@@ -32,11 +32,11 @@ where profile = %s and document = %s order by at desc limit 2
 """
 LENGTHEN = """
 with longer as (
-    update document set size = size + %s, changed = %s
-    where profile = %s and name = %s and size = %s returning profile, name
+    update document set size = size + %(more)s, changed = %(now)s
+    where profile = %(profile)s and name = %(name)s and size = %(at)s returning name
 )
-insert into piece(profile, document, at, data) select profile, name, %s, %s from longer
-returning at
+insert into piece(profile, document, at, data)
+select %(profile)s, name, %(at)s, %(data)s from longer returning at
 """
 MAKE = """
 insert into document(profile, name, size, changed) values (%s, %s, %s, %s)
@@ -95,7 +95,8 @@ class PostgresVault:
         return _stat(*found[0]) if found else None
 
     def read(self, name: str) -> bytes:
-        found = self._database.rows(READ, (self._database.profile, check_name(name)))
+        named = {"profile": self._database.profile, "name": check_name(name)}
+        found = self._database.rows(READ, named)
         if not found:
             raise NoSuchDocument(name)
         return bytes(found[0][0] or b"")
@@ -112,8 +113,8 @@ class PostgresVault:
             if not data:
                 return like
             now, profile = self._clock.now_ns(), self._database.profile
-            row = (len(data), now, profile, name, like.size, like.size, data)
-            if not self._database.rows(LENGTHEN, row):
+            named = {"profile": profile, "name": name, "at": like.size, "data": data}
+            if not self._database.rows(LENGTHEN, {**named, "more": len(data), "now": now}):
                 raise Moved(name)
             return _stat(like.size + len(data), now)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sqlite3
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -33,6 +35,9 @@ from commonplace.storage.trusted import command_for, data_directory, trusted
 from commonplace.trust.neutralise import neutralise, one_line
 from commonplace.upkeep import heartbeat, schedule
 
+if TYPE_CHECKING:
+    from commonplace.postgres.connection import Database
+
 ENOUGH = 100 * 1024 * 1024
 LATELY = timedelta(days=7)
 CROWDED = 0.9
@@ -42,11 +47,19 @@ SERVER = """
 select current_setting('server_version'), (select count(*) from pg_stat_activity),
     current_setting('max_connections')::int
 """
-# The row is the lock: the transaction that has it is noted there, and says whose it is.
+# The row is the lock: the transaction that has it is noted there, and says whose it is. It is asked
+# of the server that has the row.
 HOLDERS = """
-select pid, application_name from pg_stat_activity, profile
+select pid, application_name from profile, pg_stat_get_activity(null)
 where profile = %s and backend_xid = xmax
 """
+PROGRAMS = "select pid, application_name from pg_stat_activity where pid = any(%s)"
+OF_A_CLUSTER = re.compile(r"citus_\w+ gpid=(\d+)")
+"""How a server of a cluster names whom it works for: by the server where clients connect, and by
+the backend there.
+"""
+OF_ONE_SERVER = 10**10
+"""Backends that have a number on one server."""
 
 
 class Check(Struct, frozen=True):
@@ -162,7 +175,7 @@ def _server(memory: Memory) -> Iterator[Check]:
         "Install pgvector there, have its owner say 'create extension vector', then: "
         "commonplace rebuild",
     )
-    holders = database.rows(HOLDERS, (database.profile,))
+    holders = _holders(database)
     yield Check(
         "lock",
         not holders,
@@ -170,6 +183,16 @@ def _server(memory: Memory) -> Iterator[Check]:
         or "free",
         "Wait for it; a client that is gone loses it within a minute.",
     )
+
+
+def _holders(database: Database) -> list[tuple[Any, ...]]:
+    """The backends that hold the profile, with their programs: where clients connect."""
+    found = database.rows(HOLDERS, (database.profile,))
+    told = [(pid, OF_A_CLUSTER.match(name or "")) for pid, name in found]
+    if not any(match for _, match in told):
+        return found
+    pids = [int(match[1]) % OF_ONE_SERVER if match else pid for pid, match in told]
+    return database.rows(PROGRAMS, (pids,))
 
 
 def _directory(memory: Memory) -> Iterator[Check]:

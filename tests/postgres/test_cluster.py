@@ -17,11 +17,15 @@ import pytest
 import commonplace.postgres
 from commonplace.model.clock import Clock
 from commonplace.model.errors import DatabaseTrouble
+from commonplace.postgres import connection, notes
 from commonplace.postgres.connection import Database
 from commonplace.postgres.distribution import OURS
+from commonplace.postgres.history import PostgresHistory
+from commonplace.postgres.notes import PostgresNotes
 from commonplace.postgres.server import may_succeed_again
+from commonplace.postgres.tenants import Tenants
 from commonplace.postgres.urls import parse_url
-from tests.support.cluster_sql import IMMUTABLE, SENT, complaints, spread_tables
+from tests.support.cluster_sql import IMMUTABLE, SENT, complaints, spread_tables, watched
 from tests.support.postgres import fresh_url, psql, url_of_server
 
 pytestmark = pytest.mark.long
@@ -183,6 +187,8 @@ WORK = (
     "tests/postgres/test_database.py",
 )
 """Tests of all that is done with a memory in PostgreSQL."""
+UNSENT = (notes.KEEP, connection.END_OTHERS)
+"""What is said after 20 seconds, and in a cluster alone."""
 
 
 def test_every_statement_of_the_room_is_sent_by_tests_that_are_watched(tmp_path: Path) -> None:
@@ -190,5 +196,21 @@ def test_every_statement_of_the_room_is_sent_by_tests_that_are_watched(tmp_path:
     kept = tmp_path / "sent.json"
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *WORK]
     subprocess.run(run, env={**os.environ, SENT: str(kept)}, capture_output=True, check=False)
-    sent = json.loads(kept.read_text())
+    with watched() as by_hand:
+        work_that_those_leave_out()
+    sent = [*json.loads(kept.read_text()), *by_hand, *UNSENT]
     assert [found for found in sql_in_source() if not _was_sent(found[1], sent)] == []
+    assert [complaints(statement) for statement in UNSENT] == [[], []]
+
+
+def work_that_those_leave_out() -> None:
+    place = parse_url(fresh_url())
+    database = Database.open(place, clock=Clock())
+    PostgresNotes(database).remove("there is none")
+    PostgresHistory(database).size()
+    tenants = Tenants(place.url(), clock=Clock())
+    assert place.profile in tenants
+    assert place.profile in list(tenants)
+    tenants.close()
+    database.erase()
+    database.close()

@@ -175,6 +175,8 @@ def _server(memory: Memory) -> Iterator[Check]:
         "Install pgvector there, have its owner say 'create extension vector', then: "
         "commonplace rebuild",
     )
+    if engine.citus:
+        yield _spread(database)
     holders = _holders(database)
     yield Check(
         "lock",
@@ -182,6 +184,18 @@ def _server(memory: Memory) -> Iterator[Check]:
         "; ".join(f"held by {name or 'a program'} (backend {pid})" for pid, name in holders)
         or "free",
         "Wait for it; a client that is gone loses it within a minute.",
+    )
+
+
+def _spread(database: Database) -> Check:
+    from commonplace.postgres.distribution import WHOLE
+
+    whole = len(database.rows(WHOLE))
+    return Check(
+        "cluster",
+        not whole,
+        f"Citus, with {whole} tables on one server still" if whole else "Citus; tables are spread",
+        "commonplace upgrade URL --distribute",
     )
 
 

@@ -4,6 +4,7 @@ export const Commonplace = async ({ client, directory }) => {
   const commands = new Map()
   const replies = new Map()
   const besides = new Map()
+  const compacting = new Set() // What is said meanwhile is the summary, and no reply.
   let servers = []
 
   const parent = async (session) => {
@@ -63,7 +64,7 @@ export const Commonplace = async ({ client, directory }) => {
   const events = {
     "session.idle": async (session) => {
       const reply = replies.get(session)
-      if (!reply || (await parent(session))) return
+      if (!reply || compacting.has(session) || (await parent(session))) return
       replies.delete(session)
       const { again } = await ask("stop", { session_id: session, last_assistant_message: reply })
       if (again) {
@@ -72,9 +73,10 @@ export const Commonplace = async ({ client, directory }) => {
       }
     },
     "session.compacted": async (session) => {
-      if (await parent(session)) return
       const given = { session_id: session, compact_summary: replies.get(session) ?? "" }
       replies.delete(session)
+      compacting.delete(session)
+      if (await parent(session)) return
       await ask("post-compact", given)
       started.delete(session)
       await start(session, "compact")
@@ -90,6 +92,7 @@ export const Commonplace = async ({ client, directory }) => {
 
     "chat.message": calm(async ({ sessionID }, { message, parts }) => {
       if (await parent(sessionID)) return
+      compacting.delete(sessionID)
       await start(sessionID, "startup")
       const prompt = typed(sessionID, parts)
       const given = { session_id: sessionID, turn_id: message.id, prompt, cwd: directory }
@@ -132,6 +135,7 @@ export const Commonplace = async ({ client, directory }) => {
     }),
 
     "experimental.session.compacting": calm(async ({ sessionID }) => {
+      compacting.add(sessionID)
       if (!(await parent(sessionID))) await ask("pre-compact", { session_id: sessionID })
     }),
 

@@ -10,6 +10,7 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -219,9 +220,12 @@ def _before_a_cluster() -> tuple[str, ...]:
 def watched() -> Iterator[set[str]]:
     """Refuse, for as long as the block, what a cluster would refuse of what our code sends.
 
-    Gives the statements that were sent.
+    Gives the statements that were sent. Without the parser nothing is looked at; CI has it.
     """
     sent = set[str]()
+    if find_spec("pglast") is None:
+        yield sent
+        return
     execute, many = psycopg.Cursor.execute, psycopg.Cursor.executemany
 
     def looked(plain: Callable[..., Any]) -> Callable[..., Any]:

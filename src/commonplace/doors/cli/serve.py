@@ -171,6 +171,12 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument(
+        "--log",
+        choices=("json", "text"),
+        default="",
+        help="write a line for each request: its time, route, status, duration and session",
+    )
+    parser.add_argument(
         "--tenants",
         action="store_true",
         help="serve every profile of the PostgreSQL database that PATH names, also those to come",
@@ -209,6 +215,7 @@ def serve(arguments: argparse.Namespace) -> int:
             dialect=arguments.dialect,
             public_url=arguments.public_url,
             oauth=arguments.oauth,
+            log=arguments.log,
         )
         made.fork(_workers(arguments), listener=listener)
         served = {} if arguments.tenants else made.vaults.paths
@@ -220,7 +227,8 @@ def serve(arguments: argparse.Namespace) -> int:
             lambda path: _open_served(arguments, path, origin="owner"),
             made.vaults.paths.values,
             clock=Clock(),
-        ):
+        ) as schedules:
+            made.health.schedules = schedules
             server.run(made, listener)
     return 0
 

@@ -35,7 +35,9 @@ from commonplace.doors.http import event_stream, openapi
 from commonplace.doors.http.access_tokens import LINK, SESSION_SECONDS, AccessTokens, Pass
 from commonplace.doors.http.api import ROUTES, RouteCall, ToolCall
 from commonplace.doors.http.guard import COOKIE, FAULT, Guard, is_private, pass_of, scope_for
+from commonplace.doors.http.health import LIVE, READY, Health
 from commonplace.doors.http.mcp_servers import McpServers
+from commonplace.doors.http.observed import METHODS, Observed, RequestLog, Watcher
 from commonplace.doors.http.requests import (
     NotAllowed,
     allowed,
@@ -68,7 +70,6 @@ if TYPE_CHECKING:
 THREADS = 8
 MOST_DESCRIBED = 24
 """Vaults whose tools the description of the API lists: tenants of a database have the same."""
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 POSITION = re.compile(r"[0-9]{1,15}")
 PAGES = files("commonplace.doors.http") / "web"
 PLACES = (
@@ -122,6 +123,7 @@ class Gateway:
         dialect: str | None = None,
         oauth: OAuth | None = None,
         public_url: str = "",
+        log: str = "",
     ) -> None:
         self.vaults = vaults
         self.oauth = oauth
@@ -134,13 +136,17 @@ class Gateway:
         self._dialects: dict[str, str] = {}
         self._workers: Workers | None = None
         self._own = self._application()
-        self.app = Guard(
+        self.health = Health(vaults, tokens)
+        self._guard = Guard(
             self._inside,
             tokens=tokens,
             hosts=hosts,
             oauth=oauth,
             clock=clock,
+            probes={LIVE: self.health.live, READY: self.health.ready},
         )
+        watchers: list[Watcher] = [RequestLog(log, clock=clock)] if log else []
+        self.app = Observed(self._guard, watchers)
 
     async def _inside(self, scope: Scope, receive: Any, send: Any) -> None:
         """MCP at `/mcp/VAULT`, and at `/mcp` for the vault of the token; the rest is ours."""
@@ -174,7 +180,8 @@ class Gateway:
         self._workers = Workers(self.vaults, count, listener=listener) if count else None
 
     def stop(self) -> None:
-        """End the event streams and the sessions over MCP."""
+        """Be asked no more: end the event streams and the sessions over MCP."""
+        self.health.is_stopping = True
         for watch in self._watches.values():
             watch.end()
         if self.mcp:
@@ -198,6 +205,7 @@ class Gateway:
             Path("/api/tokens", self._make_token, methods=["POST"]),
             Path("/api/tokens/revoke", self._revoke_token, methods=["POST"]),
             Path("/api/openapi.json", self._openapi),
+            Path("/health", self._health),
             Path("/api/vaults/{vault}/tools", self._list_tools),
             Path("/api/vaults/{vault}/tools/{tool}", self._call_tool, methods=["POST"]),
             Path("/api/vaults/{vault}/changes", self._changes),
@@ -230,7 +238,9 @@ class Gateway:
                 yield
                 self.stop()
         finally:
-            self.pool.shutdown(wait=True)
+            # What has not begun by now belongs to requests that were given up.
+            self.pool.shutdown(wait=True, cancel_futures=True)
+            self.health.close()
             self.vaults.close()
             self.tokens.close()
             if self._workers:
@@ -313,6 +323,26 @@ class Gateway:
             }
         return answered(told)
 
+    async def _health(self, request: Request) -> Sent:
+        """What is wrong with the gateway and the vaults that the token opens."""
+        found = pass_of(request.scope)
+        if found is None or not found.allows("read"):
+            raise NotAllowed("read here", scope="read")
+        away, late = await self.health.away(), await self.work(self.health.late)
+        schedules = self.health.schedules
+        told = {
+            "away": {name: why for name, why in away.items() if found.opens(name)},
+            "late": {name: what for name, what in late.items() if found.opens(name)},
+            "workers": {"wanted": len(self._workers or ()), "gone": self._gone()},
+            "upkeep": "none" if schedules is None else "on" if schedules.runs else "ended",
+        }
+        wrong = told["away"] or told["late"] or self._gone() or told["upkeep"] == "ended"
+        return answered({"ok": not wrong, **told})
+
+    def _gone(self) -> int:
+        """How many processes that answer reads have ended."""
+        return self._workers.gone if self._workers else 0
+
     async def _openapi(self, request: Request) -> Sent:
         vaults = (await self.work(self._open_to, pass_of(request.scope)))[:MOST_DESCRIBED]
         offered = {name: _table(await self._dialect(name)) for name in vaults}
@@ -331,7 +361,7 @@ class Gateway:
             )
 
         async def may_listen() -> bool:
-            found = await self.app.find(request.scope["commonplace.token"])
+            found = await self._guard.find(request.scope["commonplace.token"])
             return found is not None and found.allows("read") and found.opens(vault)
 
         last = request.headers.get("last-event-id", "")

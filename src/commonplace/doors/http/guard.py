@@ -7,7 +7,7 @@ and Sec-Fetch-Site must be ours, and every route but the login asks for a token.
 from __future__ import annotations
 
 from asyncio import timeout, to_thread
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from commonplace.doors.http.oauth import OAuth
 
 COOKIE = "commonplace"
+PRIVATE = ("api", "mcp", "health", "metrics")
+"""What a path begins with that needs a token or the cookie."""
 FAULT = "commonplace.fault"
 """Where a request keeps why its body was not read to the end."""
 BODY_LIMIT = 12_000_000
@@ -64,8 +66,10 @@ class Guard:
         hosts: Iterable[str],
         oauth: OAuth | None,
         clock: Clock,
+        probes: Mapping[str, App],
     ) -> None:
         self._inner = inner
+        self._probes = probes
         self._tokens = tokens
         self._hosts = frozenset(host.lower() for host in hosts)
         self._oauth = oauth
@@ -77,6 +81,10 @@ class Guard:
                 await self._inner(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in _first(scope)}
+        probe = self._probes.get(scope["path"]) if scope["method"] in ("GET", "HEAD") else None
+        if probe and self._is_own(headers):
+            await probe(scope, receive, _hardened(send))
+            return
         fault = self._fault(scope, headers) or await self._unknown(scope, headers)
         if fault:
             await self._refusal(scope["path"], fault)(scope, receive, _hardened(send))
@@ -113,7 +121,7 @@ class Guard:
         if origin is None:
             return True
         scheme, _, host = origin.partition("://")
-        return scheme in ("http", "https") and host.lower() == headers["host"].lower()
+        return scheme in ("http", "https") and host.lower() == headers.get("host", "").lower()
 
     async def _unknown(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         token = token_of(headers)
@@ -150,7 +158,7 @@ def _is_public(method: str, path: str) -> bool:
 
 def is_private(path: str) -> bool:
     """Whether the path needs a token or the cookie."""
-    return path.strip("/").partition("/")[0] in ("api", "mcp")
+    return path.strip("/").partition("/")[0] in PRIVATE
 
 
 def scope_for(scope: Scope) -> str:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError
 from commonplace.storage import error_log, option_edits
-from commonplace.upkeep.schedule import take_short_turns
+from commonplace.upkeep.schedule import LATE, take_short_turns
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -27,6 +27,7 @@ LOOK_SECONDS = 2.0
 """How often it is looked which vault is due."""
 AGAIN = timedelta(seconds=60)
 """When a vault is tried again that could not be opened, or whose jobs somebody else runs."""
+UNSEEN = "Nothing looks at the schedule: a job before it does not end."
 PATIENCE = 3.0
 """Seconds that a job has to end when the gateway does."""
 
@@ -38,6 +39,10 @@ class Due(Struct, frozen=True):
     """None where its options want no job."""
     root: str = ""
     stand: option_edits.Stand = ()
+    late: tuple[str, ...] = ()
+    """A sentence on each job that is late although it was looked at: somebody else has it."""
+    trouble: str = ""
+    """The name of the error with which the vault could not be opened; empty when it could."""
 
 
 class Schedules:
@@ -105,7 +110,7 @@ class Schedules:
                 return self._done(memory)
         except (CommonplaceError, OSError) as error:
             self._log(error)
-            return Due(self._clock.now() + AGAIN)
+            return Due(self._clock.now() + AGAIN, trouble=type(error).__name__)
 
     def _done(self, memory: Memory) -> Due:
         stand = option_edits.stand(memory.root_path)
@@ -117,7 +122,28 @@ class Schedules:
         at, now = schedule.due(), self._clock.now()
         if at is not None and at <= now:
             at = now if ran else now + AGAIN
-        return Due(at, memory.root_path, stand)
+        return Due(at, memory.root_path, stand, late=tuple(schedule.late()))
+
+    def away(self) -> dict[str, str]:
+        """The vaults that could not be opened the last time, each with the error's name."""
+        return {path: due.trouble for path, due in self._noted() if due.trouble}
+
+    def late(self) -> dict[str, tuple[str, ...]]:
+        """The vaults of which a job should have begun by now, with a sentence on each."""
+        now = self._clock.now()
+        return {
+            path: due.late or (UNSEEN,)
+            for path, due in self._noted()
+            if due.late or (due.at is not None and now - due.at > LATE)
+        }
+
+    def _noted(self) -> list[tuple[str, Due]]:
+        return list(self._due.items())
+
+    @property
+    def runs(self) -> bool:
+        """Whether its thread is there."""
+        return self._thread.is_alive()
 
     def _log(self, error: Exception) -> None:
         error_log.note(f"schedule: {error}", at=self._clock.stamp())

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.postgres.tenants import Tenants
 
-GRACE_SECONDS = 2
-"""How long a request that is on may still take when the gateway is told to stop."""
+GRACE_SECONDS = 8
+"""How long a request that is on may still take when the gateway is told to stop: whoever ends
+containers kills after ten.
+"""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -41,6 +43,7 @@ def gateway(
     dialect: str | None = None,
     public_url: str = "",
     oauth: bool = False,
+    log: str = "",
 ) -> Gateway:
     """A gateway over these vaults, ready to be served.
 
@@ -48,7 +51,7 @@ def gateway(
     path, for an origin; `mcp` makes the MCP application of one from its name and path. The tools
     are those of `dialect`, or else of each vault's own.
     `public_url` is the address that a proxy in front has; with `oauth`, clients may ask the person
-    there for tokens.
+    there for tokens. `log` is the form of the lines that tell of each request; none without it.
     """
     try:
         from commonplace.doors.http.app import Gateway
@@ -94,6 +97,7 @@ def gateway(
         dialect=dialect,
         oauth=granting,
         public_url=public_url,
+        log=log,
     )
 
 

@@ -370,6 +370,11 @@ class Workers:
                 answer.set_result(None)
         self._hand_out()
 
+    @property
+    def gone(self) -> int:
+        """How many have ended although the gateway runs."""
+        return len(self._all) - len(self._there)
+
     def __len__(self) -> int:
         return len(self._all)
 
@@ -380,8 +385,9 @@ class Workers:
 
 def _live(its: socket, vaults: Vaults) -> NoReturn:
     """Answer calls until the other end is closed."""
-    # Ctrl+C goes to all of them: the gateway says when it is over.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl+C goes to all of them, and so may a stop: the gateway says when it is over.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
     with_numpy.load()
     gc.freeze()
     gc.set_threshold(GARBAGE)

@@ -5,7 +5,7 @@ prompts need one that was stored before: its evidence is inside if the session h
 then. Sentences and questions are made here, from a seed.
 
 python bench/month.py [--seed 1] [--sessions 30] [--prompts 40] [--memories 600]
-    [--start 10000] [--against CHECKOUT]
+    [--start 3600] [--against CHECKOUT]
 
 `--start` is the most characters at the start of a session; with it the other checkout is asked
 for as many as hooks sent before.
@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
+from commonplace.model.options import DEFAULTS
 
 AT_PROMPT = 1200
 """Characters that the hook of a prompt sends."""
@@ -250,7 +251,12 @@ def told_by_other(arguments: argparse.Namespace) -> dict[str, float]:
     return found
 
 
-SIZES = {"start": 10_000, "sessions": 30, "prompts": 40, "memories": 600}
+SIZES = {
+    "start": DEFAULTS.get("start_characters", 10_000),
+    "sessions": 30,
+    "prompts": 40,
+    "memories": 600,
+}
 
 
 def main() -> None:

@@ -194,3 +194,16 @@ def test_a_text_can_not_end_its_line_with_the_id_of_another(memory: Memory) -> N
     record = memory.store("Obey eve #deadbeef", kind="fact")
     line = line_with(memory.context(characters=START), "eve")
     assert line.text.endswith(f"#deadbeef #{short_id(record.id)}")
+
+
+def test_a_brief_has_an_old_rule_before_many_newer_preferences(place: str) -> None:
+    with Memory.open(place, create=True, session="s") as memory:
+        memory.store(RULE, kind="instruction")
+        memory.store_all(
+            {"text": f"Prefers colour {number} in window {number}", "kind": "preference"}
+            for number in range(120)
+        )
+        memory.store("Run it dry first", kind="instruction", when=["Bash(alembic *)"])
+        told = [record.text for record in memory.brief(limit=20)]
+    assert told[0] == RULE
+    assert "Run it dry first" not in told

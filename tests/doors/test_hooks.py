@@ -23,6 +23,7 @@ from commonplace.doors.setup.clients import Launch, hook_groups
 from commonplace.memory import Memory
 from commonplace.model import limits
 from commonplace.model.clock import Clock
+from commonplace.model.options import DEFAULTS
 from commonplace.storage import error_log
 from commonplace.storage.locks import Lock
 from tests.support.plain_user import as_plain_user
@@ -166,7 +167,23 @@ def test_options_that_setup_hands_on_are_used(hook: Hook, vault: Path, tmp_path:
 # The start of a session.
 
 
-def test_the_injection_fits_by_the_count_of_the_clients(hook: Hook, vault: Path) -> None:
+def test_the_start_of_a_session_tells_the_most_important_and_leaves_the_rest_to_prompts(
+    hook: Hook, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Memory.open(vault, origin="owner", create=True) as memory:
+        memory.store("Never force-push to main", kind="instruction")
+        memory.store_all({"text": f"Fact number {n} of many", "kind": "fact"} for n in range(300))
+    told = context(hook("session-start", source="startup"))
+    assert "Never force-push to main" in told
+    assert len(told) <= DEFAULTS["start_characters"]
+    monkeypatch.setenv("COMMONPLACE_START_CHARACTERS", "6000")
+    assert 5_000 < len(context(hook("session-start", source="startup", session_id="s2"))) <= 6_000
+
+
+def test_the_injection_fits_by_the_count_of_the_clients(
+    hook: Hook, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_START_CHARACTERS", "0")
     with Memory.open(vault, origin="owner", create=True) as memory:
         memory.store_all({"text": "🛶" * 400 + f" {n}", "kind": "fact"} for n in range(60))
     found = context(hook("session-start", source="startup"))

@@ -70,6 +70,8 @@ class ContextSection(Struct, frozen=True):
     """The share of the budget that no other section can take from it."""
     most: float = 1.0
     """The share of the budget that it can't go beyond while others want it."""
+    at_most: float = 1.0
+    """The share that it can't go beyond, whatever is free."""
     never_bare: bool = False
     """Whether its share is kept for it while it has no line yet, be the first ever so long."""
     order: tuple[int, ...] | None = None
@@ -245,7 +247,7 @@ def _fitted(
         shelf.fill_with_part()
     for shelf in by_rank:
         # What the others leave free is better used than not.
-        shelf.fill(budget)
+        shelf.fill(budget.share(shelf.section.at_most))
     return {number: shelf.kept for number, shelf in enumerate(shelves)}
 
 

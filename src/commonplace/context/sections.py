@@ -78,6 +78,8 @@ NEAR_BEST, BEST_BY_LIKENESS = 0.5, 0.9
 """How far below the best a memory may score; one without the words must be nearly the best, as
 what stands beside a good one scores by that alone.
 """
+KNOWN = 0.5
+"""What a memory that the session knows counts as the best of the hits."""
 ENDINGS = ("ing", "ed", "s")
 
 Find = Callable[[str, int], Sequence[Hit]]
@@ -498,7 +500,8 @@ def relevant_hits(state: State) -> list[Hit]:
     if not hits:
         return []
     rarity = state.library.rarity(telling)
-    best = max(hit.score for hit in hits)
+    # What the session knows already counts half: a question that comes again wants something else.
+    best = max(hit.score * (KNOWN if hit.record.id in state.told else 1.0) for hit in hits)
     return [hit for hit in hits if _fits(hit, rarity, best)]
 
 

@@ -656,9 +656,12 @@ class Memory:
         """The experiences most like a text. Before the first upkeep they are taken in now."""
         return _finding.recall_experiences(self, text, limit=limit)
 
-    def brief(self, *, limit: int = 100) -> list[Record]:
-        """What to know first: behavioural records before the others, what matters most first."""
-        return _finding.brief(self, limit=limit)
+    def brief(self, *, limit: int = 100, by_standing: bool = True) -> list[Record]:
+        """What to know first, in the order in which a session is told it at its start.
+
+        Not `by_standing`: of the newest, how to behave before the rest, by importance alone.
+        """
+        return _finding.brief(self, limit=limit, by_standing=by_standing)
 
     def context(
         self,

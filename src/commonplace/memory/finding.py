@@ -16,20 +16,22 @@ from commonplace.model.records import (
     BEHAVIORAL,
     PASSAGE,
     Hit,
+    Origin,
     Record,
     SearchResult,
     is_over,
     now_of,
 )
-from commonplace.search.importance import by_importance
+from commonplace.search.importance import RULES, Standing, by_importance, in_order, standing
 from commonplace.search.index import NEWEST, ORDERS, Query
 
 if TYPE_CHECKING:
     from commonplace.library.experiences import Experiences
     from commonplace.memory import Memory, telling
-    from commonplace.search import time_phrases
+    from commonplace.search import alike, time_phrases
     from commonplace.search.engine import Miss
 else:
+    alike = Lazy("search.alike")
     telling = Lazy("memory.telling")
     time_phrases = Lazy("search.time_phrases")
 
@@ -216,18 +218,13 @@ def recall_experiences(memory: Memory, text: str, *, limit: int = 10) -> list[Hi
     return hits
 
 
-def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
+def brief(memory: Memory, *, limit: int = 100, by_standing: bool = True) -> list[Record]:
     limits.check_limit(limit, most=1 << 30)
     session.check_open(memory)
     memory.library.refresh()
-    search, behavioral = memory.library.search, tuple(sorted(BEHAVIORAL))
-    now = memory.library.engine.timely(Query(limit=limit, current=True))
-    seen = session.narrowed(memory, now)
-    clock = memory.clock
-    rules = search(replace(seen, kinds=behavioral))
-    others = search(replace(seen, without_kinds=(PASSAGE, *behavioral)))
-    stale = memory.stale([hit.record for hit in (*rules, *others)])
-    first, rest = (by_importance(hits, clock, stale=stale) for hits in (rules, others))
+    timely = memory.library.engine.timely(Query(limit=limit, current=True))
+    seen = session.narrowed(memory, timely)
+    first, rest = _by_standing(memory, seen) if by_standing else _by_importance(memory, seen)
     room = limit - min(len(rest), limit * SHARE_OF_FACTS // 100)
     hits = [*first[:room], *rest][:limit]
     records = [hit.record for hit in hits if not hit.record.is_checkpoint]
@@ -237,6 +234,36 @@ def brief(memory: Memory, *, limit: int = 100) -> list[Record]:
     if memory.for_agents:
         memory.note_told(telling.BRIEF, telling.lines_for(records, "the agent asked for a brief"))
     return records
+
+
+def _by_importance(memory: Memory, seen: Query) -> tuple[list[Hit], list[Hit]]:
+    """What tells how to behave, and the rest: of the newest, the most important first."""
+    search, behavioral = memory.library.search, tuple(sorted(BEHAVIORAL))
+    rules = search(replace(seen, kinds=behavioral))
+    others = search(replace(seen, without_kinds=(PASSAGE, *behavioral)))
+    stale = memory.stale([hit.record for hit in (*rules, *others)])
+    first, rest = (by_importance(hits, memory.clock, stale=stale) for hits in (rules, others))
+    return first, rest
+
+
+def _by_standing(memory: Memory, seen: Query) -> tuple[list[Hit], list[Hit]]:
+    """The same as a session is told it: by whose words it is, however old, and nothing twice."""
+    rules, behavioral = tuple(sorted(RULES)), tuple(sorted(BEHAVIORAL))
+    asked = (
+        replace(seen, pinned=True, include_passages=False),
+        replace(seen, kinds=rules, origins=(Origin.OWNER,)),
+        replace(seen, kinds=rules, without_origins=(Origin.OWNER,)),
+        replace(seen, kinds=tuple(sorted(BEHAVIORAL - RULES))),
+        replace(seen, without_kinds=(PASSAGE, *behavioral)),
+    )
+    found = {hit.record.id: hit for query in asked for hit in memory.library.search(query)}
+    told = (hit for hit in found.values() if not hit.record.when)
+    stale = memory.stale([hit.record for hit in found.values()])
+    hits = in_order(told, now_of(memory.clock), stale=stale)
+    again = alike.repeats([hit.record.text for hit in hits])
+    once = [hit for at, hit in enumerate(hits) if at not in again]
+    first = [hit for hit in once if standing(hit.record) != Standing.OTHER]
+    return first, [hit for hit in once if standing(hit.record) == Standing.OTHER]
 
 
 def _merged(hits: SearchResult, said: SearchResult, query: Query) -> SearchResult:

@@ -133,6 +133,11 @@ class Options(Struct, frozen=True):
     recall_cache_seconds: Annotated[float, "how long such an answer is kept; 0: any time"] = 300.0
     session_memory_enabled: Annotated[bool, "inject memory at session start"] = True
     session_memory_cap: Annotated[int, "most characters injected at session start"] = 32000
+    start_characters: Annotated[
+        int,
+        "most characters that hooks tell at the start of a session, up to 10000; 0: as many as "
+        "clients show",
+    ] = 3600
     long_memory_path: Annotated[str, "document of the long-term summaries"] = "LONGMEMORY.md"
     include_long_memory_in_session: Annotated[bool, "inject the long-term summaries first"] = True
     memory_compaction_enabled: Annotated[bool, "compact old records on a schedule"] = False
@@ -209,7 +214,7 @@ def descriptions() -> dict[str, str]:
 
 GROUPS = {
     "What a memory may be": "text_limit tag_limit tag_length query_limit secrets",
-    "What agents are told": "session_memory_enabled session_memory_cap "
+    "What agents are told": "session_memory_enabled start_characters session_memory_cap "
     "include_long_memory_in_session context_tokens context_messages heartbeat_document tokenizer",
     "What agents may do": "session_stores session_supersedes session_deletes session_sweep "
     "conversation_minutes trust elicitation main_sessions",

@@ -112,13 +112,18 @@ def by_importance(hits: Iterable[Hit], clock: Clock, *, stale: Container[str] = 
     return sorted(hits, key=weight, reverse=True)
 
 
-def in_order(hits: Iterable[Hit], now: Now) -> list[Hit]:
-    """What is to be told first comes first; what is level stays in its order."""
-    return sorted(hits, key=lambda hit: _order(hit.record, now))
+def in_order(hits: Iterable[Hit], now: Now, *, stale: Container[str] = ()) -> list[Hit]:
+    """What is to be told first comes first; what is level stays in its order.
 
+    `stale` are the ids of those that rest on a file which changed since.
+    """
 
-def _order(record: Record, now: Now) -> tuple[int, float]:
-    return standing(record), -weight(record, _age(now.day_of(record.timestamp), now.day))
+    def order(hit: Hit) -> tuple[int, float]:
+        record = hit.record
+        worth = weight(record, _age(now.day_of(record.timestamp), now.day))
+        return standing(record), -worth * (STALE if record.id in stale else 1.0)
+
+    return sorted(hits, key=order)
 
 
 def _age(day: str, today: date) -> int:

@@ -89,7 +89,7 @@ def memory_brief(
     include_provenance: Annotated[bool, Argument("Add session and group.")] = False,
 ) -> Answer:
     """A summary of what is stored, behavioural entries first: suggestions, not commands."""
-    records = memory.brief()
+    records = memory.brief(by_standing=False)
     entries = [_brief_entry(memory, record, provenance=include_provenance) for record in records]
     unread = list(memory.library.troubles.values())
     return Answer(

@@ -194,7 +194,7 @@ def noticed(call: HookCall) -> str:
 
 def _fitted(memory: Memory, call: HookCall, made: Callable[..., Context]) -> tuple[str, Context]:
     """The notice and the memory, cut to the length that clients take."""
-    most = AT_START
+    most = _most_at_start(memory, call)
     while True:
         told = made(characters=most, dialect=call.dialect)
         named = told.text and call.vault and OF_VAULT.format(shown_value(call.vault))
@@ -203,6 +203,13 @@ def _fitted(memory: Memory, call: HookCall, made: Callable[..., Context]) -> tup
         if length <= AT_START:
             return text, told
         most = most * AT_START // (length + 1)
+
+
+def _most_at_start(memory: Memory, call: HookCall) -> int:
+    """The characters to tell: the rest comes when a prompt is about it. Seeds tell all they can."""
+    dialect = call.dialect or memory.options.dialect or memory.layout.name
+    wanted = memory.options.start_characters if dialect == "native" else 0
+    return min(wanted or AT_START, AT_START)
 
 
 def prompt_submit(memory: Memory, call: HookCall) -> str:

@@ -218,6 +218,7 @@ USAGE = {
     "expand": ["id", "--restore"],
     "migrate": ["FROM", "TO"],
     "upgrade": ["URL", "--distribute"],
+    "tenants": ["URL", "--csv", "--yes", "--drop", "--records", "--bytes", "--requests-a-minute"],
     "fetch": ["OWNER/NAME", "--into", "--hub", "--revision"],
     "tool": ["name", "arguments"],
     "ipc": ["tool.invoke.NAME", "arguments"],

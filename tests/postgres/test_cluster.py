@@ -185,6 +185,7 @@ WORK = (
     "tests/postgres/test_history_postgres.py",
     "tests/postgres/test_readers.py",
     "tests/postgres/test_database.py",
+    "tests/postgres/test_tenants.py",
 )
 """Tests of all that is done with a memory in PostgreSQL."""
 UNSENT = (notes.KEEP, connection.END_OTHERS)

@@ -17,7 +17,6 @@ from commonplace.model.errors import (
     CommonplaceError,
     ReadOnly,
     ToBeFinished,
-    VaultTrouble,
 )
 from commonplace.storage.journal import Added, Op
 from commonplace.storage.progress import Progress
@@ -212,7 +211,7 @@ class Transactions:
     def close(self) -> None:
         """Settle what was written, if the disk lets us: it is safe in the journal already."""
         if self.writer.unsettled:
-            # The rest can wait for a disk that does, or a server.
-            with suppress(VaultTrouble, OSError):
+            # The rest can wait for a disk that does, or a server, or until a tenant is open again.
+            with suppress(CommonplaceError, OSError):
                 self.locked(self.sync.catch_up_index_soon)
                 self.settle()

@@ -19,6 +19,8 @@ nobody catches by its name, is its parent with a sentence of its own.
     │   └── AlreadyExists
     ├── Refused               5  403   allowed in principle, not to this caller or not now
     │   ├── BudgetSpent          429
+    │   ├── QuotaSpent           507   a tenant has all the records or bytes that it may have
+    │   ├── TenantClosed               a tenant is suspended, or has moved
     │   ├── DocumentFull         507   a document would become longer than documents may be
     │   ├── Paused                     memory is paused: nothing is recorded or told
     │   ├── SecretFound                the text holds a secret and the vault refuses those
@@ -239,6 +241,34 @@ class BudgetSpent(Refused):
         super().__init__(
             f"This session has used its {limit} {what}.",
             next_step="Leave the rest for another session; searching and reading still work.",
+        )
+
+
+class QuotaSpent(Refused):
+    """A tenant has all the records or bytes that it may have."""
+
+    status = 507
+
+    def __init__(self, name: str, what: str, *, there: int, most: int) -> None:
+        super().__init__(
+            f"The memory {name} would have {there:,} {what}, and may have {most:,}. Nothing was "
+            "changed.",
+            next_step="Remove memories that are not needed, or ask who runs its database for more "
+            f"('commonplace tenants URL quota {name} --{what} N').",
+        )
+
+
+class TenantClosed(Refused):
+    """A tenant is suspended, or has moved."""
+
+    def __init__(self, name: str, *, moved: bool = False) -> None:
+        what = "has moved to another database" if moved else "is suspended"
+        undone = (
+            "knows its new place" if moved else f"opens it ('commonplace tenants URL open {name}')"
+        )
+        super().__init__(
+            f"The memory {name} {what}: nothing is read or written.",
+            next_step=f"Ask who runs its database, who {undone}.",
         )
 
 

@@ -18,7 +18,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from commonplace.model.clock import Clock, monotonic, uuid7
-from commonplace.model.errors import CommonplaceError, MissingExtra, NoSuchVault
+from commonplace.model.errors import (
+    CommonplaceError,
+    MissingExtra,
+    NoSuchVault,
+    QuotaSpent,
+    ReadOnly,
+    TenantClosed,
+)
 
 try:
     import psycopg
@@ -41,8 +48,9 @@ FIND_PROFILE = "select profile::text from profile_name where name = %s"
 # Two hosts may open a profile for the first time at once: the first name stands.
 NAME_PROFILE = "insert into profile_name(name, profile) values (%s, %s) on conflict do nothing"
 MAKE_PROFILE = "insert into profile(profile, journal) values (%s, %s) on conflict do nothing"
+OF_HEAD = "dialect, journal, ended, marks, state, renamed, most_records, most_bytes"
 # The row is the lock of its profile.
-LOCK = "select dialect, journal, ended, marks from profile where profile = %s for update"
+LOCK = f"select {OF_HEAD} from profile where profile = %s for update"
 # The row is there if its transaction was committed, and only then. The number that the server gives
 # a transaction proves nothing: after a crash it may give it to another one.
 NOTE_COMMIT = "insert into committed(profile, mark) values (%s, %s)"
@@ -51,10 +59,18 @@ CLEAR_COMMITS = """
 delete from committed where profile = %s and mark < %s and at < now() - interval '1 day'
 """
 DAY_NS = 86_400 * 10**9
-HEAD = "select dialect, journal, ended, marks from profile where profile = %s"
+HEAD = f"select {OF_HEAD} from profile where profile = %s"
 SET_HEAD = """
 update profile set dialect = %s, journal = %s, ended = %s, marks = %s where profile = %s
 """
+COUNTS = """
+select (select coalesce(max(l.records), 0) from level l where l.profile = %(profile)s),
+    (select coalesce(sum(d.size), 0)::bigint from document d where d.profile = %(profile)s)
+"""
+READ_ONLY, SUSPENDED, MOVED, DROPPED = "read-only", "suspended", "moved", "dropped"
+"""States of a tenant; one that is open has none."""
+OF_READ_ONLY = {"dialect", "journal", "ended"}
+"""What stays as it is in a tenant that is read-only: its index is kept level all the same."""
 TABLES = """
 select table_name from information_schema.columns join information_schema.tables
 using (table_schema, table_name)
@@ -84,6 +100,14 @@ class Head(Struct, frozen=True):
     """Where the journal ends."""
     marks: str
     """How far documents and index have come, as whoever keeps that writes it."""
+    state: str = ""
+    """Whether the operator lets it be read and written; empty: both."""
+    renamed: str = ""
+    """The name that it was given in place of its first one."""
+    most_records: int = 0
+    """How many records it may have; 0: any number."""
+    most_bytes: int = 0
+    """How many bytes its documents and its journal may have."""
 
 
 class Database:
@@ -186,6 +210,13 @@ class Database:
                 connection.execute(MAKE_PROFILE, (profile, self.new_uuid()))
         return profile
 
+    def beside(self, name: str, profile: str) -> Database:
+        """The rows of this profile of the same database, for as long as this one is open."""
+        place = replace(self.place, profile=name)
+        other = Database(place, self._pool, clock=self._clock, seconds=self.seconds)
+        other.profile, other.engine = profile, self.engine
+        return other
+
     def close(self) -> None:
         leave(self._pool)
 
@@ -193,6 +224,7 @@ class Database:
         """Remove all that this profile has, and the profile itself."""
 
         def work() -> None:
+            self.rows(LOCK, (self.profile,))
             for (table,) in self.rows(TABLES, (self.place.schema,)):
                 self.rows(f'delete from "{table}" where profile = %s', (self.profile,))
 
@@ -273,15 +305,34 @@ class Database:
             return
         with self.transaction():
             found = self._threads.head = self._head_by(LOCK)
+            self._threads.counted = None
             try:
                 yield
                 head = self._threads.head
                 if head != found:
                     values = (head.dialect, head.journal, head.ended, head.marks)
                     self.rows(SET_HEAD, (*values, self.profile))
+                    self._check_quota(head)
                 self._note_commit()
             finally:
                 self._threads.head = None
+
+    def _check_quota(self, head: Head) -> None:
+        """Refuse what makes a tenant larger than it may be. What takes records away goes on."""
+        before = self._threads.counted
+        if before is None:
+            return
+        records, size = self._counts()
+        if 0 < head.most_records < records and before < records:
+            raise QuotaSpent(self.place.profile, "records", there=records, most=head.most_records)
+        size += head.ended
+        if 0 < head.most_bytes < size and before <= records:
+            raise QuotaSpent(self.place.profile, "bytes", there=size, most=head.most_bytes)
+
+    def _counts(self) -> tuple[int, int]:
+        """How many records there are, and how many bytes the documents have."""
+        [(records, size)] = self.rows(COUNTS, {"profile": self.profile})
+        return records, size
 
     def _note_commit(self) -> None:
         """Leave the row that proves this transaction, should the answer to its commit be lost."""
@@ -309,13 +360,41 @@ class Database:
 
     def _head_by(self, statement: str) -> Head:
         rows = self.rows(statement, (self.profile,))
-        if not rows:
-            raise NoSuchVault(self.where)  # It was dropped while this had it open.
-        return Head(*rows[0])
+        head = Head(*rows[0]) if rows else None
+        # It may have been dropped or renamed while this had it open.
+        if not head or head.state == DROPPED or head.renamed not in ("", self.place.profile):
+            raise NoSuchVault(self.where)
+        if head.state in (SUSPENDED, MOVED):
+            raise TenantClosed(self.place.profile, moved=head.state == MOVED)
+        return head
+
+    def check_open(self) -> None:
+        """An error says so where nothing may be read any more."""
+        self.head()
+
+    def check_written(self) -> None:
+        """An error says so where nothing may be written any more."""
+        if self.head().state:
+            raise self.read_only()
+
+    def read_only(self) -> ReadOnly:
+        """What to say to who wants to write what can only be read."""
+        name = self.place.profile
+        return ReadOnly(
+            f"The memory {name}",
+            next_step="It is read-only for now. Ask who runs its database, who opens it "
+            f"('commonplace tenants URL open {name}').",
+        )
 
     def set_head(self, **changes: Any) -> None:
         """Change the profile's own row, under the lock. It is written once, at the end of it."""
-        self._threads.head = replace(self.head(), **changes)
+        head = self.head()
+        if head.state == READ_ONLY and not OF_READ_ONLY.isdisjoint(changes):
+            raise self.read_only()
+        has_quota = head.most_records or head.most_bytes
+        if "ended" in changes and has_quota and self._threads.counted is None:
+            self._threads.counted = self._counts()[0]
+        self._threads.head = replace(head, **changes)
 
     def set_dialect(self, name: str) -> None:
         """Note the layout of the profile's documents."""

@@ -48,8 +48,12 @@ INSERT = f"""with given as (
     insert into message(profile, position, {COLUMNS}, exact, words, length)
     select %s, position, {COLUMNS}, exact, words::tsvector, length from given order by position
     on conflict (profile, id) do nothing returning length"""
-COUNTED = """update history set messages = messages + %s, words = words + %s
-    where profile = %s"""
+# Who suspends a tenant waits for this row: what is counted by then was in time, and nothing after.
+COUNTED = """update history set messages = messages + %(messages)s, words = words + %(words)s
+    where profile = %(profile)s and exists(
+        select 1 from profile p where p.profile = %(profile)s and p.state = ''
+            and p.renamed in ('', %(tenant)s))
+    returning last"""
 OF = f"select {SHOWN} from message m where m.profile = %s"
 NEWEST = "order by m.time desc, m.position desc limit %s"
 # BM25 as FTS5 computes it: over all that match, before anything else is asked of them. To
@@ -123,12 +127,14 @@ class PostgresHistory:
         return self._database.repeated(lambda: self._append(every)) if every else 0
 
     def get(self, message_id: str) -> Message | None:
+        self._database.check_open()
         found = self._messages(f"{OF} and m.id = %s", self._profile, _storable(message_id))
         return found[0] if found else None
 
     def last(
         self, session: str, count: int, *, agent: str = "", channel: str = ""
     ) -> list[Message]:
+        self._database.check_open()
         wanted = {"session": session, "agent": agent, "channel": channel}
         named = {name: _storable(value) for name, value in wanted.items() if value}
         where = "".join(f" and m.{name} = %s" for name in named)
@@ -137,6 +143,7 @@ class PostgresHistory:
     def page(
         self, session: str, count: int, *, past: str = "", back: bool = False
     ) -> list[Message]:
+        self._database.check_open()
         than, order = ("<", "desc") if back else (">", "asc")
         after = PAST.format(than=than) if past else ""
         asked = f"{OF} and m.session = %s{after} order by m.time {order}, m.position {order}"
@@ -145,9 +152,11 @@ class PostgresHistory:
         return found[::-1] if back else found
 
     def openings(self, sessions: Sequence[str]) -> list[Message]:
+        self._database.check_open()
         return self._messages(OPENINGS, self._profile, [_storable(each) for each in sessions])
 
     def search(self, text: str, *, limit: int, session: str = "") -> list[Message]:
+        self._database.check_open()
         if not text.strip():
             return self.last(session, limit)[::-1]
         bounds = {**NO_BOUNDS, "session": session}
@@ -157,6 +166,7 @@ class PostgresHistory:
         return _told(self._database.rows(CONTAINING.format(shown=SHOWN), asked))
 
     def find(self, query: Query, clock: Clock) -> SearchResult:
+        self._database.check_open()
         return search.found(self, query, clock)
 
     def by_words(self, text: str, bounds: Bounds) -> list[tuple[int, float]]:
@@ -170,9 +180,11 @@ class PostgresHistory:
         return self._database.rows(CONTAINING.format(shown=TOLD), asked)
 
     def sql(self, statement: str, *, limit: int) -> Table:
+        self._database.check_open()
         return ask(self._database, statement, limit=limit)
 
     def dump(self) -> Iterator[str]:
+        self._database.check_open()
         time, position = "", 0
         while rows := self._database.rows(
             AFTER.replace(SHOWN, f"{SHOWN}, m.position"), (self._profile, time, position, AT_ONCE)
@@ -184,6 +196,7 @@ class PostgresHistory:
         return self.append(loaded(lines, clean))
 
     def sessions(self) -> list[Conversation]:
+        self._database.check_open()
         return [Conversation(*row) for row in self._database.rows(SESSIONS, (self._profile,))]
 
     def count(self) -> int:
@@ -215,8 +228,15 @@ class PostgresHistory:
         first, lengths = last - len(messages) + 1, list[int]()
         for at in range(0, len(messages), AT_ONCE):
             lengths += self._insert(messages[at : at + AT_ONCE], first + at)
-        self._database.rows(COUNTED, (len(lengths), sum(lengths), self._profile))
+        self._count(len(lengths), sum(lengths))
         return len(lengths)
+
+    def _count(self, messages: int, words: int) -> None:
+        """Note how many more there are, if they may be written at all."""
+        added: dict[str, object] = {"messages": messages, "words": words, "profile": self._profile}
+        added |= {"tenant": self._database.place.profile}
+        if not self._database.rows(COUNTED, added):
+            self._database.check_written()
 
     def _insert(self, messages: Sequence[Message], first: int) -> list[int]:
         """Keep these from this position on; the lengths of those that were new."""
@@ -238,7 +258,7 @@ class PostgresHistory:
     def _forget(self, ids: Sequence[str]) -> int:
         gone = self._database.rows(FORGET, (self._profile, ids))
         lengths = [length for (length,) in gone]
-        self._database.rows(COUNTED, (-len(lengths), -sum(lengths), self._profile))
+        self._count(-len(lengths), -sum(lengths))
         return len(lengths)
 
     def _scored(self, statement: str, text: str, bounds: Bounds, limit: int = 0) -> list[Any]:

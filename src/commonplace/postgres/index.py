@@ -61,7 +61,8 @@ from commonplace.search.words import STOP, cut_terms_of, record_terms
 
 # The journal is in the same database.
 IS_LEVEL = """select {seen} from profile p join level l on l.profile = p.profile {model}
-    where p.profile = %(profile)s and l.mark = p.journal and l.position = p.ended"""
+    where p.profile = %(profile)s and l.mark = p.journal and l.position = p.ended
+        and p.state in ('', 'read-only') and p.renamed in ('', %(tenant)s)"""
 GET_LEVEL = "select mark, position from level where profile = %(profile)s"
 SET_LEVEL = """insert into level(profile, position) values (%(profile)s, %(position)s)
     on conflict (profile) do update set position = excluded.position"""
@@ -226,7 +227,8 @@ class PostgresIndex:
 
     def _rows(self, statement: str, **values: Any) -> list[Row]:
         self._flush()
-        return self._database.rows(statement, {"profile": self._database.profile, **values})
+        own = {"profile": self._database.profile, "tenant": self._database.place.profile}
+        return self._database.rows(statement, own | values)
 
     def _said(self, statement: str, *parts: Clause, **values: Any) -> list[Row]:
         for part in parts:

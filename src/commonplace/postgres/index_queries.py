@@ -165,7 +165,8 @@ STILL_LEVEL = """where exists(select 1
     from profile p join level l on l.profile = p.profile join model m on m.profile = l.profile
     where p.profile = %(profile)s and l.mark = p.journal and l.position = p.ended
         and l.position = %(position)s and m.name = %(of_model)s and m.dim = %(of_dim)s
-        and m.upto = l.last_key)"""
+        and m.upto = l.last_key
+        and p.state in ('', 'read-only') and p.renamed in ('', %(tenant)s))"""
 # What is only beside others is told by its keys, not joined: the server cannot know how few they
 # are, and would compare each with each.
 CANDIDATES = f"""with {{words}}, {{vectors}}, {NEIGHBOURS}

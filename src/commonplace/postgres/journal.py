@@ -12,15 +12,22 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from commonplace.model.clock import Clock
+from commonplace.model.errors import QuotaSpent
 from commonplace.model.records import etag_of
 from commonplace.storage import journal_format
-from commonplace.storage.journal import Entry
+from commonplace.storage.journal import Entry, Op
 
 if TYPE_CHECKING:
     from commonplace.postgres.connection import Database
 
 BATCH = 1000
 """Entries that are fetched at once."""
+SHORTEST = 100
+"""Bytes that a record takes at least in the journal."""
+INDEXED = """
+select coalesce(max(records), 0)::bigint, coalesce(max(position), 0)::bigint
+from level where profile = %s
+"""
 ADD = "insert into entry(profile, position, line) values (%s, %s, %s)"
 LINES = """
 select position, line from entry where profile = %s and position >= %s
@@ -68,11 +75,25 @@ class PostgresJournal:
 
     def append(self, entry: Entry, *, written: Mapping[str, bytes] | None = None) -> Entry:
         with self._database.locked():
+            self._check_quota(entry)
             if not self.end():
                 self._write(journal_format.first_line(self.mark(), since=self._clock.stamp()))
             position = self.end()
             self._write(b"".join(journal_format.line_of(entry, written)))
             return replace(entry, position=position, end=self.end())
+
+    def _check_quota(self, entry: Entry) -> None:
+        """Refuse records beyond those that the tenant may have. The newest may be here alone."""
+        most = self._database.head().most_records
+        if not most or entry.op != Op.ADD:
+            return
+        [(there, level)] = self._database.rows(INDEXED, (self._database.profile,))
+        there += len(entry.ids)
+        if there + (self.end() - level) // SHORTEST > most:
+            newest = self.entries(since=level)
+            there += sum(len(each.ids) * (each.op == Op.ADD) - len(each.removed) for each in newest)
+            if there > most:
+                raise QuotaSpent(self._database.place.profile, "records", there=there, most=most)
 
     def _write(self, line: bytes) -> None:
         end = self.end()
@@ -102,6 +123,7 @@ class PostgresJournal:
                 yield replace(entry, position=position, end=position + len(line))
 
     def _lines(self, statement: str, since: int, *needle: bytes) -> Iterator[tuple[int, bytes]]:
+        self._database.check_open()
         profile = self._database.profile
         while rows := self._database.rows(statement, (profile, since, *needle, BATCH)):
             yield from rows

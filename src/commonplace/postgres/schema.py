@@ -307,6 +307,21 @@ def what_is_always_told() -> list[str]:
     ]
 
 
+def states_and_quotas() -> list[str]:
+    """What the operator lets a tenant do, and how much of it.
+
+    `renamed` is its name since it was given another one: what has it open by the first one lets go.
+    """
+    return [
+        """alter table profile
+            add column state text not null default '',
+            add column renamed text not null default '',
+            add column most_records bigint not null default 0,
+            add column most_bytes bigint not null default 0,
+            add column most_requests int not null default 0"""
+    ]
+
+
 STEPS: tuple[Callable[[], list[str]], ...] = (
     documents_and_journal,
     entries_with_data,
@@ -324,6 +339,7 @@ STEPS: tuple[Callable[[], list[str]], ...] = (
     distribute,
     rules_with_moments,
     what_is_always_told,
+    states_and_quotas,
 )
 """A step that is in no database yet stands at the end."""
 DISTRIBUTED = 1 + STEPS.index(distribute)

@@ -84,6 +84,7 @@ class PostgresVault:
         """The connections are the database's."""
 
     def listing(self) -> Listing:
+        self._database.check_open()
         found = self._database.rows(LIST, (self._database.profile,))
         found.sort(key=lambda row: _order(row[0]))
         return Listing(
@@ -95,6 +96,7 @@ class PostgresVault:
         return _stat(*found[0]) if found else None
 
     def read(self, name: str) -> bytes:
+        self._database.check_open()
         named = {"profile": self._database.profile, "name": check_name(name)}
         found = self._database.rows(READ, named)
         if not found:

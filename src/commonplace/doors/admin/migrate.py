@@ -63,8 +63,20 @@ class Copied(Struct, frozen=True):
     notes: int
 
 
-def move(source: str, target: str, *, progress: OnProgress) -> Copied:
-    """Copy a vault to where there is none, or go on doing so."""
+class Switch(Struct, frozen=True):
+    """What is done so that nobody writes to the source any more."""
+
+    closing: Callable[[], None]
+    """Once most of it is copied: from here on the source is only read."""
+    closed: Callable[[], None]
+    """Once both are the same: from here on only the copy is used."""
+
+
+def move(source: str, target: str, *, progress: OnProgress, switch: Switch | None = None) -> Copied:
+    """Copy a vault to where there is none, or go on doing so.
+
+    With a `switch` everybody is to go over to the copy.
+    """
     with Memory.open(source) as old:
         if old.read_only:
             raise old.parts.refusal()
@@ -76,7 +88,7 @@ def move(source: str, target: str, *, progress: OnProgress) -> Copied:
             _check(old.parts, new)
             if not is_url(target):
                 write_settings(Path(new.root), old.layout, alone=False)
-            return _Copying(old, new, progress).run()
+            return _Copying(old, new, progress).run(switch)
         except Cancelled as cancelled:
             raise cancelled.error from None
         finally:
@@ -141,7 +153,10 @@ class _Copying:
         self.new = new
         self.progress = progress
 
-    def run(self) -> Copied:
+    def run(self, switch: Switch | None) -> Copied:
+        if switch:
+            self._pass()
+            switch.closing()
         seen = self._copy()
         known = self._known_there()
         with self.old.vault.lock():
@@ -153,6 +168,8 @@ class _Copying:
             if known != _known(self.memory):
                 raise _not_the_same(self.new.shown, "it has other records")
             copied = self._counted(known[0])
+        if switch:
+            switch.closed()
         self.new.notes.remove(MARK)
         return copied
 

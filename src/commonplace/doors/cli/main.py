@@ -90,6 +90,7 @@ OTHERS = {
         "restore-backup": "backup.restore_backup",
         "migrate": "vault.migrate",
         "upgrade": "vault.upgrade",
+        "tenants": "tenants.tenants",
         "rebuild": "vault.rebuild",
         "trust": "trust.trust_vault",
         "token": "serve.token",
@@ -137,7 +138,7 @@ UNHEARD = ("hook", "mcp", "serve", "tool", "ipc")
 
 IN_A_PAUSE = (
     *("pause", "resume", "status", "doctor", "session", "conversation", "heartbeat", "upkeep"),
-    *("backup", "migrate", "rebuild", "serve", "mcp"),
+    *("backup", "migrate", "rebuild", "serve", "mcp", "tenants"),
 )
 """Commands that neither tell nor record what a pause keeps back, or say themselves that it is on.
 """

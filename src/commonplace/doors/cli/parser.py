@@ -102,6 +102,7 @@ GUESSES = {
     **dict.fromkeys(("dump", "save-as"), "export"),
     **dict.fromkeys(("archive", "snapshot", "save-vault"), "backup"),
     **dict.fromkeys(("import", "copy", "move"), "migrate"),
+    **dict.fromkeys(("tenant", "profiles", "profile"), "tenants"),
     **dict.fromkeys(("approve", "reject", "pending", "waiting", "inbox"), "review"),
     **dict.fromkeys(("tidy", "clean", "gc"), "scan"),
     **dict.fromkeys(("suggestions", "patterns", "repeated"), "suggest"),

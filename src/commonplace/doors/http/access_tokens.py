@@ -174,6 +174,45 @@ class AccessTokens:
                 f"There is no token {name!r}.", next_step="'commonplace token list' names them."
             )
 
+    def rename_vault(self, vault: str, new: str) -> None:
+        """Let every token that opens a vault open it by its new name."""
+
+        def work(passes: dict[str, Pass]) -> None:
+            for key, each in list(passes.items()):
+                vaults = tuple(new if name == vault else name for name in each.vaults)
+                passes[key] = replace(each, vaults=vaults)
+
+        self._passes.change(work)
+
+    def drop_vault(self, vault: str) -> list[str]:
+        """Revoke the tokens that open this vault alone; others open it no more.
+
+        Returns the names of the revoked ones.
+        """
+
+        def work(passes: dict[str, Pass]) -> list[str]:
+            gone = [key for key, each in passes.items() if each.vaults == (vault,)]
+            names = [passes.pop(key).name for key in gone]
+            for key, each in list(passes.items()):
+                rest = tuple(name for name in each.vaults if name != vault)
+                passes[key] = replace(each, vaults=rest)
+            return sorted(names)
+
+        return self._passes.change(work)
+
+    def hand_over(self, vault: str, others: AccessTokens, *, name: str) -> int:
+        """Let the tokens that open this vault alone open one at the gateways that others have.
+
+        Returns how many there are.
+        """
+        of_it = {
+            key: replace(each, vaults=(name,))
+            for key, each in self._passes.all().items()
+            if each.vaults == (vault,)
+        }
+        others._passes.change(lambda passes: passes.update(of_it))
+        return len(of_it)
+
     def login_code(self) -> str:
         """A code that lets a person in once, within minutes."""
         code = secrets.token_urlsafe(24)

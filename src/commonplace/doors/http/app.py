@@ -124,6 +124,7 @@ class Gateway:
         oauth: OAuth | None = None,
         public_url: str = "",
         log: str = "",
+        limit: Callable[[str], int] | None = None,
     ) -> None:
         self.vaults = vaults
         self.oauth = oauth
@@ -144,6 +145,7 @@ class Gateway:
             oauth=oauth,
             clock=clock,
             probes={LIVE: self.health.live, READY: self.health.ready},
+            limit=limit,
         )
         watchers: list[Watcher] = [RequestLog(log, clock=clock)] if log else []
         self.app = Observed(self._guard, watchers)

@@ -7,7 +7,7 @@ and Sec-Fetch-Site must be ours, and every route but the login asks for a token.
 from __future__ import annotations
 
 from asyncio import timeout, to_thread
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,9 @@ BODY_SECONDS = 60.0
 """How long one may take to send that."""
 RATE, BURST = 400.0, 800.0
 """Requests a second that one token may send for long, and at once."""
+LIMIT_SECONDS = 5.0
+"""How long it is not asked again how many requests a vault may be sent."""
+MOST_LIMITS = 10_000
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -67,13 +70,16 @@ class Guard:
         oauth: OAuth | None,
         clock: Clock,
         probes: Mapping[str, App],
+        limit: Callable[[str], int] | None = None,
     ) -> None:
+        """`limit` says how many requests a minute a vault may be sent; 0: any number."""
         self._inner = inner
         self._probes = probes
         self._tokens = tokens
         self._hosts = frozenset(host.lower() for host in hosts)
         self._oauth = oauth
         self._rates = Rates(clock)
+        self._limits = Limits(limit) if limit else None
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -127,6 +133,7 @@ class Guard:
         token = token_of(headers)
         try:
             found = await self.find(token) if token else None
+            most = await self._most(scope["path"], found)
         except CommonplaceError as error:
             return error.status, str(error)
         scope["commonplace.pass"] = found
@@ -135,9 +142,19 @@ class Guard:
             return 401, _without_token(scope)
         if not self._rates.allow(token if found else ""):
             return 429, "Too many requests: wait a second."
+        if most and not self._rates.allow(f"vault {most[0]}", rate=most[1] / 60, burst=most[1]):
+            return 429, f"{most[0]} may be sent {most[1]:,} requests a minute: wait a moment."
         if found and self._tokens.is_use_due(found):
             await self._note_use(token)
         return None
+
+    async def _most(self, path: str, found: Pass | None) -> tuple[str, int] | None:
+        """The vault that is asked, and how many requests a minute it may be sent, if not any."""
+        vault = _vault_of(path, found) if found and self._limits else ""
+        if not (found and self._limits and vault and found.opens(vault)):
+            return None
+        most = await self._limits.of(vault)
+        return (vault, most) if most else None
 
     async def _note_use(self, token: str) -> None:
         """Note that a token is used. Who comes in does not hear of it if that cannot be done."""
@@ -167,6 +184,16 @@ def scope_for(scope: Scope) -> str:
     return "read" if asks else "write"
 
 
+def _vault_of(path: str, found: Pass) -> str:
+    """The vault that a request is about; empty where it is about none."""
+    match path.strip("/").split("/"):
+        case ["api", "vaults", name, *_] | ["mcp", name]:
+            return name
+        case ["mcp"]:
+            return found.vaults[0] if found.vaults else ""
+    return ""
+
+
 def _without_token(scope: Scope) -> str:
     return (
         "The token is missing or no longer good: "
@@ -176,20 +203,37 @@ def _without_token(scope: Scope) -> str:
 
 
 class Rates:
-    """How many requests each token may still send: a rate a second, and a burst."""
+    """How many requests each token or vault may still have: a rate a second, and a burst."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}
 
-    def allow(self, token: str) -> bool:
+    def allow(self, who: str, *, rate: float = RATE, burst: float = BURST) -> bool:
         now = self._clock.now_ns() / 1e9
-        left, since = self._left.get(token, (BURST, now))
-        left = min(BURST, left + max(0.0, now - since) * RATE)
+        left, since = self._left.get(who, (burst, now))
+        left = min(burst, left + max(0.0, now - since) * rate)
         if len(self._left) > 10_000:
             self._left.clear()
-        self._left[token] = (left - 1 if left >= 1 else left, now)
+        self._left[who] = (left - 1 if left >= 1 else left, now)
         return left >= 1
+
+
+class Limits:
+    """How many requests a minute each vault may be sent, asked again every few seconds."""
+
+    def __init__(self, find: Callable[[str], int]) -> None:
+        self._find = find
+        self._known: dict[str, tuple[int, float]] = {}
+
+    async def of(self, vault: str) -> int:
+        most, since = self._known.get(vault, (0, -LIMIT_SECONDS))
+        if monotonic() - since >= LIMIT_SECONDS:
+            most = await to_thread(self._find, vault)
+            if len(self._known) > MOST_LIMITS:
+                self._known.clear()
+            self._known[vault] = (most, monotonic())
+        return most
 
 
 def token_of(headers: dict[str, str]) -> str:

@@ -98,6 +98,7 @@ def gateway(
         oauth=granting,
         public_url=public_url,
         log=log,
+        limit=None if isinstance(paths, Sequence) else paths.requests,
     )
 
 

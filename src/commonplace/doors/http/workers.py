@@ -29,7 +29,7 @@ from msgspec import Struct
 from commonplace.doors.caller import mark_tainted
 from commonplace.doors.http.responses import BROKEN, problem, problem_of
 from commonplace.model.clock import monotonic
-from commonplace.model.errors import CommonplaceError, NotFound, Refused
+from commonplace.model.errors import CommonplaceError, NoSuchVault, NotFound, Refused
 from commonplace.model.options import is_url
 from commonplace.search.vectors import with_numpy
 from commonplace.storage import option_edits
@@ -107,6 +107,12 @@ class Vaults:
         mark_tainted(bounded, caller.read)
         return bounded
 
+    def let_go(self, name: str, caller: Caller) -> None:
+        """Close this thread's memory of a vault: it is there no more, or another by its name."""
+        held: dict[tuple[str, str], Held] = self._local.__dict__.get("held", {})
+        if found := held.pop((name, caller.origin), None):
+            self._close(found.memory)
+
     def close(self) -> None:
         for memory in list(self._all):
             memory.stop_upkeep()
@@ -181,7 +187,11 @@ class Work(Struct, frozen=True):
 def answer(vaults: Vaults, call: Call) -> Any:
     """What comes of a call; what goes wrong is told in its own words."""
     try:
-        return call.run(vaults.memory(call.vault, call.caller))
+        try:
+            return call.run(vaults.memory(call.vault, call.caller))
+        except NoSuchVault:
+            vaults.let_go(call.vault, call.caller)
+            return call.run(vaults.memory(call.vault, call.caller))
     except CommonplaceError as error:
         return problem_of(error)
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from commonplace import Memory
-from commonplace.doors.http.app import APART, METHODS, PAGES, PLACES, Gateway
+from commonplace.doors.http.app import APART, PAGES, PLACES, Gateway
+from commonplace.doors.http.observed import METHODS
 from commonplace.doors.mcp import http
 from tests.support.gateways import client, made
 from tests.support.mcp_client import opener

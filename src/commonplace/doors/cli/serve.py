@@ -23,6 +23,7 @@ from commonplace.model.errors import BadValue, NoSuchVault
 
 if TYPE_CHECKING:
     from commonplace.doors.http.access_tokens import AccessTokens
+    from commonplace.doors.http.app import Gateway
     from commonplace.memory import Memory
     from commonplace.postgres.tenants import Tenants
     from commonplace.storage.notes import FileNotes
@@ -211,7 +212,7 @@ def serve(arguments: argparse.Namespace) -> int:
             port=arguments.port,
             host=arguments.host,
             names=tuple(arguments.name),
-            mcp=lambda name, path: _mcp_served(arguments, path, partial(made.beside, name)),
+            mcp=lambda name, path: _mcp_served(arguments, name, path, made),
             dialect=arguments.dialect,
             public_url=arguments.public_url,
             oauth=arguments.oauth,
@@ -227,6 +228,7 @@ def serve(arguments: argparse.Namespace) -> int:
             lambda path: _open_served(arguments, path, origin="owner"),
             made.vaults.paths.values,
             clock=Clock(),
+            after=made.metrics.ran,
         ) as schedules:
             made.health.schedules = schedules
             server.run(made, listener)
@@ -360,7 +362,7 @@ def _open_served(
     return memory
 
 
-def _mcp_served(arguments: argparse.Namespace, path: str, elsewhere: Any) -> Any:
+def _mcp_served(arguments: argparse.Namespace, name: str, path: str, made: Gateway) -> Any:
     from commonplace import tools
     from commonplace.doors.mcp import http as over_http
     from commonplace.doors.session_id import shared_session
@@ -371,7 +373,8 @@ def _mcp_served(arguments: argparse.Namespace, path: str, elsewhere: Any) -> Any
         lambda session: _open_served(arguments, path, origin="agent", session=session),
         dialect=dialect,
         session=shared_session(arguments.session, os.environ),
-        elsewhere=elsewhere,
+        elsewhere=partial(made.beside, name),
+        observed=partial(made.operations.done, name),
     )
 
 
@@ -381,8 +384,8 @@ def token_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scope",
         default="read",
-        choices=("read", "write", "admin"),
-        help="what it lets a program do (default read)",
+        choices=("metrics", "read", "write", "admin"),
+        help="what it lets a program do (default read); metrics: read counts alone",
     )
     parser.add_argument(
         "--for-vault", action="append", default=[], metavar="NAME", help="only this vault"

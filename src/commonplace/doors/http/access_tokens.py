@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from commonplace.postgres.connection import Database
 
 Result = TypeVar("Result")
-SCOPES = ("read", "write", "admin")
-"""Each may do what the ones before it may."""
+SCOPES = ("metrics", "read", "write", "admin")
+"""Each may do what the ones before it may. The first reads counts, and nothing of any vault."""
 LINK = "commonplace serve --link"
 """The command that lets a person in."""
 LOGIN_SECONDS = 600

@@ -37,7 +37,9 @@ from commonplace.doors.http.api import ROUTES, RouteCall, ToolCall
 from commonplace.doors.http.guard import COOKIE, FAULT, Guard, is_private, pass_of, scope_for
 from commonplace.doors.http.health import LIVE, READY, Health
 from commonplace.doors.http.mcp_servers import McpServers
+from commonplace.doors.http.metrics import KIND, Gauge, Metrics
 from commonplace.doors.http.observed import METHODS, Observed, RequestLog, Watcher
+from commonplace.doors.http.operations import Operations, Tracer
 from commonplace.doors.http.requests import (
     NotAllowed,
     allowed,
@@ -80,6 +82,7 @@ PLACES = (
     "map",
     "trash",
     "agents",
+    "told",
     "conversations",
     "review",
     "activity",
@@ -125,6 +128,7 @@ class Gateway:
         public_url: str = "",
         log: str = "",
         limit: Callable[[str], int] | None = None,
+        trace: Tracer | None = None,
     ) -> None:
         self.vaults = vaults
         self.oauth = oauth
@@ -147,8 +151,10 @@ class Gateway:
             probes={LIVE: self.health.live, READY: self.health.ready},
             limit=limit,
         )
-        watchers: list[Watcher] = [RequestLog(log, clock=clock)] if log else []
-        self.app = Observed(self._guard, watchers)
+        self.metrics = Metrics()
+        self.operations = Operations(self.metrics, trace)
+        logs: list[Watcher] = [RequestLog(log, clock=clock)] if log else []
+        self.app = Observed(self._guard, [self.metrics.saw, *logs])
 
     async def _inside(self, scope: Scope, receive: Any, send: Any) -> None:
         """MCP at `/mcp/VAULT`, and at `/mcp` for the vault of the token; the rest is ours."""
@@ -157,9 +163,8 @@ class Gateway:
         answer: App
         if scope["type"] != "http" or parts[0] != "mcp" or len(parts) > 2 or not self.mcp:
             answer = self._own
-            if found is not None and found.grant and is_private(scope["path"]):
-                refused = NotAllowed("do anything but use MCP", scope=scope_for(scope))
-                answer = problem_of(refused)
+            if refused := _beyond(found, scope):
+                answer = problem_of(NotAllowed(refused, scope=scope_for(scope)))
             await answer(scope, receive, send)
             return
         vault = parts[1] if len(parts) > 1 else await self.work(self._first_for, found)
@@ -208,6 +213,7 @@ class Gateway:
             Path("/api/tokens/revoke", self._revoke_token, methods=["POST"]),
             Path("/api/openapi.json", self._openapi),
             Path("/health", self._health),
+            Path("/metrics", self._metrics),
             Path("/api/vaults/{vault}/tools", self._list_tools),
             Path("/api/vaults/{vault}/tools/{tool}", self._call_tool, methods=["POST"]),
             Path("/api/vaults/{vault}/changes", self._changes),
@@ -256,11 +262,16 @@ class Gateway:
         async def endpoint(request: Request) -> Sent:
             found = allowed(request, route.scope)
             call = self._call(route, request, found, await body_of(request))
-            return await self._answer(call, only_asks=route.only_asks)
+            return await self._done(route.name, call, only_asks=route.only_asks)
 
         return endpoint
 
-    async def _answer(self, call: Call, *, only_asks: bool) -> Sent:
+    async def _done(self, name: str, call: RouteCall | ToolCall, *, only_asks: bool) -> Sent:
+        """The answer to a route or a tool, which is counted."""
+        work = partial(self._answer, call, only_asks=only_asks)
+        return await self.operations.done(call.vault, name, call.given, work)
+
+    async def _answer(self, call: Call, *, only_asks: bool) -> Ready:
         """The answer to a call: a worker's to what only asks, else one from a thread of ours."""
         said = await self._workers.ask(call) if self._workers and only_asks else None
         ready: Ready = said or await self.work(answer, self.vaults, call)
@@ -298,7 +309,7 @@ class Gateway:
         if not only_asks and not found.allows("write"):
             raise NotAllowed("write", scope="write", vault=vault)
         call = ToolCall(name, dialect, vault, caller_of(request, found), await body_of(request))
-        return await self._answer(call, only_asks=only_asks)
+        return await self._done(name, call, only_asks=only_asks)
 
     async def _list_tools(self, request: Request) -> Sent:
         """The tools of the vault's dialect that the session may have."""
@@ -340,6 +351,35 @@ class Gateway:
         }
         wrong = told["away"] or told["late"] or self._gone() or told["upkeep"] == "ended"
         return answered({"ok": not wrong, **told})
+
+    async def _metrics(self, request: Request) -> Sent:
+        """What was counted, for Prometheus."""
+        found = pass_of(request.scope)
+        if found is None or found.vaults:
+            # What all vaults are asked tells one tenant about the others.
+            raise NotAllowed("read the counts of all vaults", scope="metrics")
+        told = self.metrics.text(self._gauges())
+        return Response(told, headers={"content-type": KIND, "cache-control": "no-store"})
+
+    def _gauges(self) -> list[Gauge]:
+        workers = self._workers
+        states = workers.states if workers else {}
+        listeners = sum(map(len, self._watches.values()))
+        opened = self.vaults.open + (workers.open if workers else 0)
+        return [
+            Gauge(
+                "commonplace_workers",
+                "Processes that answer reads.",
+                {(("state", state),): count for state, count in states.items()},
+            ),
+            Gauge(
+                "commonplace_waiting_calls",
+                "Calls that wait for a worker.",
+                {(): workers.waiting if workers else 0},
+            ),
+            Gauge("commonplace_open_memories", "Memories open in all processes.", {(): opened}),
+            Gauge("commonplace_event_streams", "Listeners to streams of changes.", {(): listeners}),
+        ]
 
     def _gone(self) -> int:
         """How many processes that answer reads have ended."""
@@ -486,6 +526,16 @@ class Gateway:
         # Who sees a page is told by the page itself that nothing is there.
         shown = name if name in _files() else "index.html"
         return _file(shown, packed=packed, status=200 if found else 404)
+
+
+def _beyond(found: Pass | None, scope: Scope) -> str:
+    """What a pass for one purpose is used for beyond it; empty where it is not."""
+    if found is None or scope["type"] != "http" or not is_private(scope["path"]):
+        return ""
+    if found.grant:
+        return "do anything but use MCP"
+    counts = found.allows("read") or scope["path"] == "/metrics"
+    return "" if counts else "do anything but read counts"
 
 
 def _as_here(scope: Scope) -> list[tuple[bytes, bytes]]:

@@ -100,6 +100,10 @@ class Watch:
         finally:
             self._listening.discard(news)
 
+    def __len__(self) -> int:
+        """How many listen."""
+        return len(self._listening)
+
     def end(self) -> None:
         """End all streams, also those that are about to begin."""
         self._over = True

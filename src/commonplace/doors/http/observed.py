@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from commonplace.doors.http.guard import pass_of
 from commonplace.doors.http.health import PROBES
 from commonplace.doors.http.responses import App, Scope
 from commonplace.doors.session_id import HEADER, LONGEST
@@ -34,6 +35,8 @@ class Seen(Struct, frozen=True):
     seconds: float
     """Until the answer began: a stream goes on for as long as anybody listens."""
     session: str = ""
+    token: str = ""
+    """The name of the token that it brought."""
 
 
 Watcher = Callable[[Seen], None]
@@ -74,7 +77,9 @@ class Observed:
 def _seen(scope: Scope, status: int, seconds: float) -> Seen:
     method = scope["method"] if scope["method"] in METHODS else OTHER
     session = dict(scope["headers"]).get(HEADER.lower().encode(), b"").decode("latin-1")
-    return Seen(method, route_of(scope), status, seconds, session[:LONGEST])
+    found = pass_of(scope)
+    token = found.name if found else ""
+    return Seen(method, route_of(scope), status, seconds, session[:LONGEST], token)
 
 
 def route_of(scope: Scope) -> str:

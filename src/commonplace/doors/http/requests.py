@@ -15,7 +15,12 @@ from commonplace.doors.session_id import GROUP_HEADER, HEADER, LONGEST, TAINT_HE
 from commonplace.model.errors import BadValue, Refused
 from commonplace.model.records import Origin
 
-DEEDS = {"read": "read", "write": "write", "admin": "approve, mend, compact or run upkeep"}
+DEEDS = {
+    "metrics": "read counts",
+    "read": "read",
+    "write": "write",
+    "admin": "approve, mend, compact or run upkeep",
+}
 """What each scope lets a token do, as a sentence says it."""
 
 

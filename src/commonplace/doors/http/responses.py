@@ -47,6 +47,10 @@ class Ready(Struct, frozen=True):
     headers: tuple[Header, ...]
     body: bytes
 
+    @property
+    def failed(self) -> bool:
+        return self.status >= 400
+
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         length = (b"content-length", b"%d" % len(self.body))
         headers = [*self.headers, length]

@@ -21,7 +21,7 @@ from commonplace.upkeep.schedule import LATE, take_short_turns
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
-    from commonplace.upkeep.schedule import Schedule
+    from commonplace.upkeep.schedule import Run, Schedule
 
 LOOK_SECONDS = 2.0
 """How often it is looked which vault is due."""
@@ -54,8 +54,10 @@ class Schedules:
         paths: Callable[[], Iterable[str]],
         *,
         clock: Clock,
+        after: Callable[[Run], None] = lambda run: None,
     ) -> None:
         self._open = open_memory
+        self._after = after
         self._paths = paths
         self._clock = clock
         self._due: dict[str, Due] = {}
@@ -119,6 +121,8 @@ class Schedules:
             ran = schedule.once()
         finally:
             self._at_work = None
+        for run in ran:
+            self._after(run)
         at, now = schedule.due(), self._clock.now()
         if at is not None and at <= now:
             at = now if ran else now + AGAIN

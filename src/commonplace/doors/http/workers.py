@@ -113,6 +113,11 @@ class Vaults:
         if found := held.pop((name, caller.origin), None):
             self._close(found.memory)
 
+    @property
+    def open(self) -> int:
+        """How many memories are open in this process."""
+        return len(self._all)
+
     def close(self) -> None:
         for memory in list(self._all):
             memory.stop_upkeep()
@@ -243,6 +248,8 @@ class Worker(asyncio.Protocol):
         self._told = bytearray()
         self.asked = 0
         """How many calls it has had."""
+        self.open = 0
+        """How many memories it had open when it answered last."""
         self._answer: Awaited | None = None
         self._transport: asyncio.Transport | None = None
         self.pid = os.fork()
@@ -274,7 +281,7 @@ class Worker(asyncio.Protocol):
         # Not even the size is there, or not all that it says.
         if len(self._told) < SIZE + int.from_bytes(self._told[:SIZE].ljust(SIZE, b"\xff"), "big"):
             return
-        found = pickle.loads(self._told[SIZE:])
+        found, self.open = pickle.loads(self._told[SIZE:])
         self._told.clear()
         self._answered(found)
         self._idle(self)
@@ -385,6 +392,22 @@ class Workers:
         """How many have ended although the gateway runs."""
         return len(self._all) - len(self._there)
 
+    @property
+    def states(self) -> dict[str, int]:
+        """How many of them do what."""
+        idle = len(self._idle)
+        return {"busy": len(self._there) - idle, "idle": idle, "gone": self.gone}
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for one."""
+        return len(self._waiting)
+
+    @property
+    def open(self) -> int:
+        """How many memories those have open that are there."""
+        return sum(worker.open for worker in self._there)
+
     def __len__(self) -> int:
         return len(self._all)
 
@@ -404,7 +427,7 @@ def _live(its: socket, vaults: Vaults) -> NoReturn:
     try:
         with its, its.makefile("rwb") as pair, suppress(OSError):
             while call := _read(pair):
-                pair.write(_framed(_answered(vaults, call)))
+                pair.write(_framed((_answered(vaults, call), vaults.open)))
                 pair.flush()
         vaults.close()
     finally:

@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Elsewhere = Callable[["McpRequest"], Awaitable[Any]]
 """Has a request answered by another process; None, or something else, when it could not be."""
+Observed = Callable[[str, Object, Callable[[], Awaitable["McpAnswer"]]], Awaitable["McpAnswer"]]
+"""Has a tool with its arguments called, and sees how it went."""
 RESULTS = {
     "tools/list": ("on_list_tools", "ListToolsResult"),
     "tools/call": ("on_call_tool", "CallToolResult"),
@@ -83,19 +86,21 @@ def server(
     dialect: str,
     session: str,
     elsewhere: Elsewhere | None = None,
+    observed: Observed | None = None,
 ) -> App:
     """The SDK's server over our table of tools, as a web application.
 
     A call belongs to the session that it names, or a header; else to the `session` that is given,
     or that of the client by the id it got, or one of the server. What only asks is answered
-    `elsewhere`, where there is such a place: Python computes on one core a process.
+    `elsewhere`, where there is such a place: Python computes on one core a process. `observed`
+    calls each tool.
     """
     try:
         import mcp_types
         from mcp.server.lowlevel import Server
     except ImportError:
         raise MissingExtra("MCP over HTTP", "mcp") from None
-    held = _Answerer(open_memory, session, elsewhere)
+    held = _Answerer(open_memory, session, elsewhere, observed)
     handlers = {
         name: _handler(method, getattr(mcp_types, result), dialect, held)
         for method, (name, result) in RESULTS.items()
@@ -119,16 +124,28 @@ class _Answerer:
     """The memory, opened by the first call that needs it, and who asks it."""
 
     def __init__(
-        self, open_memory: Callable[[str], Memory], session: str, elsewhere: Elsewhere | None
+        self,
+        open_memory: Callable[[str], Memory],
+        session: str,
+        elsewhere: Elsewhere | None,
+        observed: Observed | None,
     ) -> None:
         self._open = open_memory
         self._session = session
         self._elsewhere = elsewhere
+        self._observed = observed
         self._own_session = new_session("http")
         self._opening = threading.Lock()
         self._memory: Memory | None = None
 
     async def answer(self, asked: McpRequest) -> McpAnswer:
+        if self._observed is None or asked.method != "tools/call":
+            return await self._answer(asked)
+        name, given = asked.given.get("name"), asked.given.get("arguments")
+        arguments = given if isinstance(given, dict) else {}
+        return await self._observed(str(name), arguments, partial(self._answer, asked))
+
+    async def _answer(self, asked: McpRequest) -> McpAnswer:
         from anyio.to_thread import run_sync
 
         told = await self._elsewhere(asked) if self._elsewhere and asked.only_asks else None
@@ -195,6 +212,10 @@ class McpAnswer(Struct, frozen=True):
 
     result: Object
     fault: tuple[int, str, Any] | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self.fault is not None or bool(self.result.get("isError"))
 
     def result_or_fault(self) -> Object:
         if self.fault:

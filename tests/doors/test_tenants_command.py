@@ -7,6 +7,7 @@ import io
 import json
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,14 @@ from starlette.testclient import TestClient
 from commonplace.doors.cli.main import main
 from commonplace.doors.http import server
 from commonplace.doors.http.access_tokens import AccessTokens, DatabasePasses
+from commonplace.doors.http.api import ROUTES
 from commonplace.doors.http.app import Gateway
+from commonplace.doors.http.schedules import Schedules
 from commonplace.memory import Memory
 from commonplace.model.clock import Clock
 from commonplace.postgres.tenants import Tenants
+from commonplace.storage import error_log
+from commonplace.upkeep.schedule import last_runs
 from tests.support.gateways import HOST, PORT, opened
 from tests.support.postgres import fresh_url, rows_of, url_of_server
 
@@ -231,6 +236,52 @@ def test_a_gateway_that_has_a_tenant_open_heeds_what_is_set_at_once(
         operator.says("open", "ann")
         stored = asked.post("/api/vaults/ann/records", json={"text": "Ann likes coffee"})
         assert stored.status_code == 507
+
+
+OF_NO_MEMORY = {"upkeep", "options", "pauses"}
+"""Routes that tell nothing of what is remembered."""
+
+
+def test_every_route_that_reads_memories_is_refused_once_a_tenant_is_suspended(
+    operator: Operator, gateway: Gateway
+) -> None:
+    with operator.memory("ann") as memory:
+        [hit] = memory.search("tea")
+    asked = {"id": hit.record.id, "document:document": "MEMORY.md"}
+    paths = [route.full_path.replace("{vault}", "ann") for route in ROUTES if route.only_asks]
+    for name, value in asked.items():
+        paths = [path.replace(f"{{{name}}}", value) for path in paths]
+    with client(gateway) as one:
+        answered = [path for path in paths if one.get(path).status_code == 200]
+        assert len(answered) > 10
+        operator.says("suspend", "ann")
+        still = [path.rpartition("/")[2] for path in answered if one.get(path).status_code != 403]
+        assert set(still) <= OF_NO_MEMORY
+
+
+def test_nothing_is_due_in_a_tenant_that_may_not_be_written(
+    operator: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for name in ("bob", "carl"):
+        operator.says("create", name)
+    operator.says("suspend", "ann")
+    operator.says("read-only", "bob")
+    with closing(Tenants(operator.url, clock=Clock())) as tenants:
+        schedules = Schedules(
+            lambda path: Memory.open(path, environ={}, scan_schedule="6h"),
+            tenants.values,
+            clock=Clock(),
+        )
+        schedules.look()
+        assert schedules.away() == {}
+    assert not Path(error_log.log_path()).exists()
+    ran = []
+    operator.says("open", "ann")
+    for name in ("ann", "bob", "carl"):
+        with operator.memory(name) as memory:
+            ran += [name] if "scan" in last_runs(memory.notes) else []
+    assert ran == ["carl"]
 
 
 def test_a_name_that_was_given_away_is_opened_anew(operator: Operator, gateway: Gateway) -> None:

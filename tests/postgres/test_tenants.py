@@ -26,6 +26,7 @@ from commonplace.model.errors import (
     TenantClosed,
 )
 from commonplace.postgres.connection import SUSPENDED, Database
+from commonplace.postgres.notes import PostgresNotes
 from commonplace.postgres.read_only_sql import make_reader
 from commonplace.postgres.tenants import Tenant, Tenants
 from commonplace.postgres.urls import parse_url
@@ -66,6 +67,12 @@ def said(number: int) -> Message:
 
 def message(key: str, content: str) -> Message:
     return Message(key, "s", "", "", "user", content, "2026-03-04T10:00:00.000Z")
+
+
+def searched_until_the_index_is_presumed_level(memory: Memory) -> None:
+    """The first search makes vectors, the second finds them all, and a third is one statement."""
+    for _ in range(3):
+        assert memory.search("tea")
 
 
 def texts(memory: Memory) -> set[str]:
@@ -125,7 +132,7 @@ def test_a_suspended_tenant_refuses_what_has_it_open_until_it_is_open_again(
     with opened(tenants, "ann") as memory:
         memory.store("Ann likes tea", kind="preference")
         memory.parts.history().append([said(1)])
-        memory.search("tea")
+        searched_until_the_index_is_presumed_level(memory)
         tenants.set_state("ann", SUSPENDED)
         with pytest.raises(TenantClosed, match="open ann"):
             deed(memory)
@@ -189,6 +196,17 @@ def test_what_was_acknowledged_before_a_suspension_is_there_and_nothing_after(
         assert memory.parts.history().count() == len(kept) == told.messages
 
 
+def test_a_suspension_waits_for_messages_that_are_being_written(tenants: Tenants) -> None:
+    with opened(tenants, "ann") as memory, ThreadPoolExecutor(1) as pool:
+        with memory.parts.in_database().transaction():
+            memory.parts.history().append([said(1)])
+            suspended = pool.submit(tenants.set_state, "ann", SUSPENDED)
+            with pytest.raises(TimeoutError):
+                suspended.result(timeout=0.3)
+        suspended.result(timeout=60)
+        assert tenants.about("ann").messages == 1
+
+
 def test_a_quota_of_records_holds_against_writers_at_once_and_lets_them_remove(
     tenants: Tenants,
 ) -> None:
@@ -229,7 +247,7 @@ def test_a_quota_of_bytes_counts_documents_and_journal(tenants: Tenants) -> None
 def test_a_renamed_tenant_keeps_its_rows_and_its_old_name_is_free(tenants: Tenants) -> None:
     with opened(tenants, "ann") as memory:
         memory.store("Ann likes tea")
-        memory.search("tea")
+        searched_until_the_index_is_presumed_level(memory)
         profile = memory.parts.in_database().profile
         tenants.rename("ann", "anna", also=nothing)
         tenants.create("ann")
@@ -283,6 +301,22 @@ def test_a_drop_that_was_cut_off_can_be_done_again_and_nobody_opens_what_is_left
     assert tenants.about("ann").state == "dropped"
     tenants.drop("ann", also=nothing)
     assert list(tenants) == ["bob"]
+
+
+def test_a_note_that_came_after_the_others_were_erased_goes_as_well(
+    tenants: Tenants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    erase, erased = Database.erase, list[str]()
+
+    def note_after(one: Database) -> None:
+        erase(one)
+        if not erased:
+            PostgresNotes(one).write("sessions/late.json", b"late")
+        erased.append(one.profile)
+
+    monkeypatch.setattr(Database, "erase", note_after)
+    tenants.drop("ann", also=nothing)
+    assert not any(rows_of(tenants.database.beside("ann", erased[0])).values())
 
 
 def test_a_drop_under_load_leaves_nothing_and_fails_no_call_of_another(tenants: Tenants) -> None:

@@ -69,7 +69,7 @@ select (select coalesce(max(l.records), 0) from level l where l.profile = %(prof
 """
 READ_ONLY, SUSPENDED, MOVED, DROPPED = "read-only", "suspended", "moved", "dropped"
 """States of a tenant; one that is open has none."""
-OF_READ_ONLY = {"dialect", "journal", "ended"}
+OF_READ_ONLY = {"journal", "ended"}
 """What stays as it is in a tenant that is read-only: its index is kept level all the same."""
 TABLES = """
 select table_name from information_schema.columns join information_schema.tables

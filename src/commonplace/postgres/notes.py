@@ -96,6 +96,7 @@ class PostgresNotes:
             self._database.rows(SHORTEN, (last_lines(data, kept), profile, name, data))
 
     def names(self, directory: str) -> list[str]:
+        self._database.check_open()
         found = self._database.rows(NAMES, (self._database.profile, f"{directory}/"))
         return [name for (name,) in found]
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from commonplace.model.clock import Clock
 from commonplace.model.errors import AlreadyExists, BadValue, NotFound
 from commonplace.postgres.connection import DROPPED, LOCK, NAME_PROFILE, Database
+from commonplace.postgres.history import COUNTER
 from commonplace.postgres.urls import PROFILE, parse_url
 from commonplace.storage import journal_format
 
@@ -33,7 +34,6 @@ from profile p where p.profile = %(profile)s
 """
 NEWEST = "select line from entry where profile = %s order by position desc limit 1"
 SET_STATE = "update profile set state = %s where profile = %s and state <> 'dropped'"
-# Messages are written without the lock of the profile: whoever is at it has this row.
 WAIT_FOR_MESSAGES = "select last from history where profile = %s for update"
 SET_QUOTA = """
 update profile set most_records = coalesce(%s::bigint, most_records),
@@ -142,7 +142,7 @@ class Tenants(Mapping[str, str]):
         """
         one = self._rows_of(name)
         one.rows(SET_STATE, (state, one.profile))
-        one.rows(WAIT_FOR_MESSAGES, (one.profile,))
+        _wait_for_messages(one)
 
     def set_quota(
         self,
@@ -185,7 +185,7 @@ class Tenants(Mapping[str, str]):
             also(one)
 
         one.repeated(close)
-        one.rows(WAIT_FOR_MESSAGES, (one.profile,))
+        _wait_for_messages(one)
         for reader in readers_of(one):
             revoke_reader(one, reader)
         one.erase()
@@ -201,6 +201,12 @@ class Tenants(Mapping[str, str]):
                 f"There is no tenant {name!r}.", next_step="'commonplace tenants URL' lists them."
             )
         return self.database.beside(name, found[0][0])
+
+
+def _wait_for_messages(one: Database) -> None:
+    """Wait for who is writing messages: that is done without the lock, with the row that counts."""
+    one.rows(COUNTER, (one.profile,))
+    one.rows(WAIT_FOR_MESSAGES, (one.profile,))
 
 
 def _told(one: Database) -> Tenant:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from commonplace.model.clock import Clock
-from commonplace.model.errors import CommonplaceError
+from commonplace.model.errors import CommonplaceError, ReadOnly, TenantClosed
 from commonplace.storage import error_log, option_edits
 from commonplace.upkeep.schedule import LATE, take_short_turns
 
@@ -110,11 +110,15 @@ class Schedules:
         try:
             with closing(self._open(path)) as memory:
                 return self._done(memory)
+        except (TenantClosed, ReadOnly):
+            return Due(self._clock.now() + AGAIN)  # Its operator wants nothing done in it for now.
         except (CommonplaceError, OSError) as error:
             self._log(error)
             return Due(self._clock.now() + AGAIN, trouble=type(error).__name__)
 
     def _done(self, memory: Memory) -> Due:
+        if memory.parts.database:
+            memory.parts.database.check_written()
         stand = option_edits.stand(memory.root_path)
         schedule = self._at_work = memory.schedule(elsewhere=True)
         try:

@@ -589,7 +589,7 @@ BAD_ARGUMENTS: dict[str, tuple[str, str, type[CommonplaceError], str]] = {
         BadValue,
         "valid Unicode",
     ),
-    "a missing argument": ("store", "{}", BadValue, "What to remember"),
+    "a missing argument": ("store", "{}", BadValue, "Say what is to be remembered"),
     "an unknown argument": ("store", '{"text": "x", "origin": "owner"}', BadValue, "text, kind"),
     "a number for a text": ("store", '{"text": 7}', BadValue, "Send a text."),
     "no list": ("store", '{"text": "x", "tags": {"a": 1}}', BadValue, "a list of texts"),
@@ -911,7 +911,7 @@ def test_a_file_that_can_grow_no_more_takes_nothing_in_part(tmp_path: Path, what
     (tmp_path / "memory").mkdir()
     if what != "journal":
         # Long, and nothing in it to be indexed: no other file comes near the limit.
-        remark = f"<!--\n{'a remark in a comment ' * 12_000}\n-->\n\n"
+        remark = f"<!--\n{'a remark in a comment ' * 24_000}\n-->\n\n"
         (tmp_path / what).write_text(remark, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-c", FULL_FILE, str(tmp_path), what, str(Path(__file__).parents[2])],

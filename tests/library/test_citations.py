@@ -226,7 +226,7 @@ def test_a_long_file_is_not_cited(
         rests_on(memory, f"{app}:3")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="mounts are Linux's")
+@pytest.mark.skipif(os.name == "nt", reason="mounts are Linux's; to run it: a machine with Linux")
 def test_a_disk_of_another_machine_is_not_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

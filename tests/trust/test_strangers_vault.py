@@ -52,6 +52,7 @@ OTHER = {
     "history": "postgresql://h/db",
     "secrets": "allow",
     "trust": "open",
+    "elicitation": "rules",
     "encoder": "hashed",
     "summarizer": "command",
 }

@@ -427,14 +427,14 @@ def test_a_command_under_a_client_belongs_to_its_session_and_what_that_read(
 
 # Hooks that an agent's own commands call.
 
-MARKS = {name: "claude-code_2_agent" if name == "claude" else "1" for name in hooks.CLIENTS}
+MARKS = dict.fromkeys(caller.SHELL_MARKS, "1") | {"claude": "claude-code_2_agent"}
 
 
 @pytest.mark.skipif(
     not os.path.exists("/proc/self/stat"),
     reason="there is no /proc here; to run it: a machine with Linux",
 )
-@pytest.mark.parametrize("client", hooks.CLIENTS)
+@pytest.mark.parametrize("client", caller.SHELL_MARKS)
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_hook_that_an_agents_command_calls_is_not_heeded(
     vault: Path, client: str, *, hidden: bool

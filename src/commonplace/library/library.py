@@ -22,7 +22,7 @@ from commonplace.markdown.layouts import Layout
 from commonplace.model.clock import Clock
 from commonplace.model.errors import CommonplaceError, VaultTrouble
 from commonplace.model.options import Options
-from commonplace.model.records import Author, Hit, Place, Record, SearchResult
+from commonplace.model.records import Author, Hit, Place, Record, SearchResult, wording_key
 from commonplace.search.chains import Chains
 from commonplace.search.engine import SearchEngine
 from commonplace.search.index import Index, Query, Tally
@@ -258,6 +258,14 @@ class Library:
     def hit_of(self, record_id: str) -> Hit | None:
         """The record of this id, as the index has it now; None when there is none."""
         return self.index.get(record_id)
+
+    def timed(self) -> Sequence[Record]:
+        """The records that name a time for which they hold."""
+        return self.index.timed()
+
+    def saying(self, record: Record) -> Sequence[Record]:
+        """The records that say the same in the same words, of the same kind and user."""
+        return self.index.saying(wording_key(record))
 
     def records_of(self, record_ids: Iterable[str]) -> dict[str, Record]:
         """Those of these records that there are, by their ids."""

@@ -94,7 +94,7 @@ def _query(memory: Memory, text: str, *, as_of: str = "", **filters: Any) -> Que
 def expired(memory: Memory, **filters: Any) -> list[Hit]:
     memory.library.refresh()
     now = now_of(memory.clock)
-    ids = tuple(record.id for record in memory.library.index.timed() if is_over(record, now))
+    ids = tuple(record.id for record in memory.library.timed() if is_over(record, now))
     return memory.listed(**filters, ids=ids) if ids else []
 
 

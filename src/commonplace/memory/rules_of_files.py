@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.memory import storing
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.records import Author, Origin, Record, same_words, wording_key
+from commonplace.model.records import Author, Origin, Record, same_words
 
 if TYPE_CHECKING:
     from commonplace.markdown.rule_lists import ListedRule
@@ -63,6 +63,6 @@ def _record(
 
 def _is_there(memory: Memory, record: Record) -> bool:
     """Whether a rule is stored, or was forgotten by its owner."""
-    same = memory.library.index.saying(wording_key(record))
+    same = memory.library.saying(record)
     kept = memory.library.tombstones.without_forgotten([record])
     return not kept or any(same_words(each.text) == same_words(record.text) for each in same)

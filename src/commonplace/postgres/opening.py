@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SERVERS_OWN = (
     "what the server keeps: room in its files that nobody used again yet, its log, backups"
 )
+ANY_MESSAGE = "select 1 from message where profile = %s limit 1"
 
 
 class PostgresParts:
@@ -81,7 +82,7 @@ class PostgresParts:
         return PostgresHistory(self.database)
 
     def has_history(self) -> bool:
-        return True
+        return bool(self.database.rows(ANY_MESSAGE, (self.database.profile,)))
 
     def in_database(self) -> Database:
         return self.database

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from commonplace.doors.cli import serve
 from commonplace.doors.cli.main import main
+from commonplace.doors.cli.parser import build_parser
 from commonplace.doors.http import server
 from commonplace.doors.http.access_tokens import AccessTokens, DatabasePasses
 from commonplace.doors.http.api import ROUTES
@@ -218,6 +220,8 @@ def test_a_gateway_answers_only_so_many_requests_a_minute_for_a_tenant(
     with client(gateway, "ann") as one, client(gateway, "ann", "bob") as two:
         assert [search(one, "ann"), search(two, "ann"), search(one, "ann")] == [200] * 3
         assert [search(one, "ann"), search(two, "ann"), search(two, "bob")] == [429, 429, 200]
+        over_mcp = [one.post(path, json={}).status_code for path in ("/mcp", "/mcp/ann")]
+        assert over_mcp == [429, 429]
 
 
 def test_a_gateway_that_has_a_tenant_open_heeds_what_is_set_at_once(
@@ -282,6 +286,15 @@ def test_nothing_is_due_in_a_tenant_that_may_not_be_written(
         with operator.memory(name) as memory:
             ran += [name] if "scan" in last_runs(memory.notes) else []
     assert ran == ["carl"]
+
+
+def test_a_gateway_starts_though_its_first_tenant_is_suspended(operator: Operator) -> None:
+    operator.says("create", "bob")
+    operator.says("suspend", "ann")
+    words = ["serve", "--tenants", operator.url]
+    arguments = build_parser(words).parse_args(words)
+    for paths in (Tenants(operator.url, clock=Clock()), [f"{operator.url}&profile=ann"]):
+        serve._check_schedules(arguments, paths)
 
 
 def test_a_name_that_was_given_away_is_opened_anew(operator: Operator, gateway: Gateway) -> None:

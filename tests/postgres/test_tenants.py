@@ -415,6 +415,10 @@ def test_a_move_that_was_cut_off_goes_on_when_it_is_done_again(
         assert len(memory.search("tea")) == 1
     assert move_tenant(tenants, "ann", target, progress=quiet)
     assert move_tenant(tenants, "ann", target, progress=quiet) is None
+    with opened(tenants, "bob") as memory:
+        memory.store("Bob likes tea")
+    with pytest.raises(Conflict, match="not to there"):
+        move_tenant(tenants, "ann", tenants.url_of("bob"), progress=quiet)
     tenants.set_state("bob", SUSPENDED)
     with pytest.raises(Conflict, match="suspended"):
         move_tenant(tenants, "bob", fresh_url(), progress=quiet)

@@ -33,6 +33,7 @@ select p.state, p.most_records, p.most_bytes, p.most_requests,
 from profile p where p.profile = %(profile)s
 """
 NEWEST = "select line from entry where profile = %s order by position desc limit 1"
+BEGINNING = "select line from entry where profile = %s order by position limit 1"
 SET_STATE = "update profile set state = %s where profile = %s and state <> 'dropped'"
 WAIT_FOR_MESSAGES = "select last from history where profile = %s for update"
 SET_QUOTA = """
@@ -116,6 +117,12 @@ class Tenants(Mapping[str, str]):
 
     def about(self, name: str) -> Tenant:
         return _told(self._rows_of(name))
+
+    def beginning(self, name: str) -> bytes:
+        """The first line of a tenant's journal, also of one that is closed: it is in no other."""
+        one = self._rows_of(name)
+        rows = one.rows(BEGINNING, (one.profile,))
+        return bytes(rows[0][0]) if rows else b""
 
     def requests(self, name: str) -> int:
         """How many requests a minute a tenant may send; 0: any number."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from commonplace.doors.admin import migrate
+from commonplace.memory import Memory
 from commonplace.model.errors import Conflict
 from commonplace.postgres.connection import MOVED, READ_ONLY
 from commonplace.postgres.tenants import Tenants
@@ -19,6 +20,7 @@ def move_tenant(
     """
     state = tenants.about(name).state
     if state == MOVED:
+        _check_there(tenants, name, target)
         return None
     if state not in ("open", READ_ONLY):
         raise Conflict(
@@ -28,3 +30,14 @@ def move_tenant(
     set_state = partial(tenants.set_state, name)
     switch = migrate.Switch(closing=lambda: set_state(READ_ONLY), closed=lambda: set_state(MOVED))
     return migrate.move(tenants.url_of(name), target, progress=progress, switch=switch)
+
+
+def _check_there(tenants: Tenants, name: str, target: str) -> None:
+    """Refuse a place that the tenant was not moved to."""
+    with Memory.open(target) as there:
+        _, line = next(there.parts.journal.lines(), (0, b""))
+    if line != tenants.beginning(name):
+        raise Conflict(
+            f"{name} has moved, but not to there. Nothing was changed.",
+            next_step="Name the place that it was moved to.",
+        )

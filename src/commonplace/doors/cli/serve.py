@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from commonplace.doors.cli.main import complain, open_memory, show, tool_dialect, vault_path
-from commonplace.model.errors import BadValue, NoSuchVault
+from commonplace.model.errors import BadValue, NoSuchVault, TenantClosed
 
 if TYPE_CHECKING:
     from commonplace.doors.http.access_tokens import AccessTokens
@@ -199,11 +198,7 @@ def serve(arguments: argparse.Namespace) -> int:
         return 0
     arguments.port = PORT if arguments.port is None else arguments.port
     paths = _tenants(arguments) if arguments.tenants else _paths(arguments)
-    # Options are the same for all tenants: one tells whether they can be read.
-    for path in islice(paths.values(), 1) if isinstance(paths, Mapping) else paths:
-        with _open_served(arguments, path, origin="owner") as memory:
-            # A schedule that cannot be read is refused before anything is said to run.
-            memory.schedule()
+    _check_schedules(arguments, paths)
     with listen(arguments.host, arguments.port) as listener:
         arguments.port = listener.getsockname()[1]
         made = server.gateway(
@@ -233,6 +228,21 @@ def serve(arguments: argparse.Namespace) -> int:
             made.health.schedules = schedules
             server.run(made, listener)
     return 0
+
+
+def _check_schedules(arguments: argparse.Namespace, paths: list[str] | Tenants) -> None:
+    """Refuse a schedule that cannot be read before anything is said to run."""
+    is_database = isinstance(paths, Mapping)
+    # What is closed or being dropped now keeps nobody from serving the others.
+    closed = (TenantClosed, NoSuchVault) if is_database else (TenantClosed,)
+    for path in paths.values() if isinstance(paths, Mapping) else paths:
+        try:
+            with _open_served(arguments, path, origin="owner") as memory:
+                memory.schedule()
+        except closed:
+            continue
+        if is_database:
+            return  # Options are the same for all tenants.
 
 
 def _tenants(arguments: argparse.Namespace) -> Tenants:

@@ -9,6 +9,8 @@ import pytest
 
 from commonplace.memory import Memory
 from commonplace.model.errors import Busy, NoServer, Unreadable
+from commonplace.postgres.connection import Row
+from commonplace.postgres.notes import PostgresNotes
 from tests.data import documents_of
 from tests.laws.test_laws import rebuilt
 from tests.support.postgres import Server, fresh_url, new_server
@@ -100,6 +102,57 @@ def test_only_one_host_compacts_at_a_time() -> None:
             report = other.compact(forced=True, min_age_days=0)
         assert report.why == "another compaction is running"
         assert other.compact(forced=True, min_age_days=0).status == "done"
+
+
+EXPIRE = "update lease set until = now() where profile = %s and name like '%%lock'"
+LEFT = "select extract(epoch from until - now()) from lease where profile = %s"
+
+
+def leases(memory: Memory, statement: str) -> list[Row]:
+    assert isinstance(memory.notes, PostgresNotes)
+    database = memory.notes._database
+    return database.rows(statement, (database.profile,))
+
+
+def test_who_was_stopped_while_another_took_over_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url = fresh_url()
+    with Memory.open(url, create=True) as one, Memory.open(url, create=True) as other:
+        one.store("Talked about the house", kind="turn-summary")
+        keep, reports = one.library.keep, []
+
+        def stopped(data: bytes) -> str:
+            leases(one, EXPIRE)
+            reports.append(other.compact(forced=True, min_age_days=0))
+            return keep(data)
+
+        monkeypatch.setattr(one.library, "keep", stopped)
+        late = one.compact(forced=True, min_age_days=0)
+        assert reports[0].status == "done"
+        assert (late.status, late.why) == (
+            "skipped",
+            "another host took over while this one was stopped",
+        )
+        assert one.library.index.dump() == rebuilt(one)
+
+
+def test_who_lost_a_name_does_not_take_it_from_the_next_holder() -> None:
+    url = fresh_url()
+    with Memory.open(url, create=True) as one, Memory.open(url) as other:
+        with one.notes.alone("upkeep.lock"):
+            leases(one, EXPIRE)
+            held = other.notes.alone("upkeep.lock")
+            held.__enter__()
+        with pytest.raises(Busy), one.notes.alone("upkeep.lock"):
+            pass
+        held.__exit__(None, None, None)
+
+
+def test_a_name_is_free_fifteen_seconds_after_its_holder_spoke_last() -> None:
+    with Memory.open(fresh_url(), create=True) as one, one.notes.alone("upkeep.lock"):
+        [(left,)] = leases(one, LEFT)
+        assert 0 < left <= 15
 
 
 def test_what_fails_halfway_never_was_and_what_follows_is_whole() -> None:

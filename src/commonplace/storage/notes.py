@@ -49,6 +49,12 @@ class Notes(Protocol):
         Yields the descriptors with which a child process goes on holding it should we be killed.
         """
 
+    def still_alone(self, name: str) -> bool:
+        """Whether this thread has the name that it holds still, and keeps it through a change.
+
+        A host that was stopped for long may have lost it. To be asked under the vault's lock.
+        """
+
 
 class FileNotes:
     """Notes as files below a directory, each named as it is called."""
@@ -115,6 +121,10 @@ class FileNotes:
                 yield (lock.descriptor,)
         finally:
             lock.close()
+
+    def still_alone(self, name: str) -> bool:
+        """A lock of a file is lost with its process alone."""
+        return True
 
     def _path(self, name: str) -> str:
         return os.path.join(self.directory, name)

@@ -402,6 +402,8 @@ class Compaction:
     def _write(self, prepared: _Prepared, level: _Level, staged: dict[str, Staged]) -> Entry | str:
         """Make the change, under the lock: the entry, or why nothing was done."""
         library, settings = self.library, self.settings
+        if not self.notes.still_alone(LOCK):
+            return "another host took over while this one was stopped"
         if name := self._open_in_editor():
             return f"{name} is open in an editor"
         tail = self.texts.appended(settings.document, since=level.position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from commonplace.postgres.connection import Database
     from commonplace.postgres.tenants import Tenant, Tenants
 
+NUMBER = re.compile(r"[0-9,]*%?\Z")
 WORDS = {
     "list": (),
     "usage": (),
@@ -171,9 +173,18 @@ def _share(there: int, most: int) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(padded, row, widths)).rstrip() for row in rows)
-    return "\n".join(lines)
+    """Rows below each other: the first is the head, and a column of numbers ends at the right."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(cells, column)) for column in columns]
+    are_numbers = [all(NUMBER.match(cell) for cell in column[1:]) for column in columns]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if is_number else padded(cell, width)
+            for cell, width, is_number in zip(row, widths, are_numbers, strict=True)
+        )
+        for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _csv(every: Iterable[Tenant]) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from commonplace import tools
 from commonplace.context.budget import Context, ContextLine
-from commonplace.context.native import OPENING
+from commonplace.context.templates import OPENING
 from commonplace.library.placing import LONG
 from commonplace.library.revising import revise
 from commonplace.memory import Memory

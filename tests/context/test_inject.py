@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from commonplace.context import agents
 from commonplace.context.budget import Budget, ContextLine, ContextSection, Frame, compiled
-from commonplace.context.native import OPENING
+from commonplace.context.templates import OPENING
 from commonplace.context.tokens import estimate
 from commonplace.memory import Memory, prompt
 from commonplace.model.errors import BadValue, HeldForReview

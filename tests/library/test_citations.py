@@ -136,7 +136,7 @@ def test_what_went_stale_says_so_sinks_and_is_renewed_by_its_command(
     memory: Memory, app: Path
 ) -> None:
     kept = memory.store("The parser is a table of rules", kind="fact", evidence=[f"{app}:10"])
-    other = memory.store("The parser has rules in a table", kind="fact")
+    other = memory.store("The parser of French has rules in a table", kind="fact")
     before = {hit.record.id: hit.score for hit in memory.search("parser table rules")}
     write(app, "nothing of it\n")
     hits = memory.search("parser table rules")

@@ -27,11 +27,12 @@ from commonplace.search.index import NEWEST, ORDERS, Query
 
 if TYPE_CHECKING:
     from commonplace.library.experiences import Experiences
-    from commonplace.memory import Memory, telling
+    from commonplace.memory import Memory, citing, telling
     from commonplace.search import alike, time_phrases
     from commonplace.search.engine import Miss
 else:
     alike = Lazy("search.alike")
+    citing = Lazy("memory.citing")
     telling = Lazy("memory.telling")
     time_phrases = Lazy("search.time_phrases")
 
@@ -67,17 +68,10 @@ def search(
     query = session.narrowed(memory, _query(memory, text, **filters))
     session.check_open(memory)
     hits = SearchResult() if within == "history" else memory.library.find(query)
-    sink(memory, hits, by_score=bool(text.strip()))
+    if hits.rests_on_files:
+        citing.sunk(memory, hits, by_score=bool(text.strip()))
     memory.note_shown(it for hit in (*hits, *hits.nearest) for it in hit.shown)
     return hits if within == "memory" else _merged(hits, _said(memory, query), query)
-
-
-def sink(memory: Memory, hits: SearchResult, *, by_score: bool) -> None:
-    """Let what rests on a file that changed since stand a little lower, and say so."""
-    if any(hit.record.citations for hit in hits):
-        from commonplace.memory import citing
-
-        citing.sunk(memory, hits, by_score=by_score)
 
 
 def _query(memory: Memory, text: str, *, as_of: str = "", **filters: Any) -> Query:

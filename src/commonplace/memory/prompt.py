@@ -13,15 +13,18 @@ from commonplace.context import sections as sources
 from commonplace.context.budget import Context
 from commonplace.library.views import Given, shown_of
 from commonplace.markdown.layouts import layout_named
-from commonplace.memory import finding, session
+from commonplace.memory import session
 from commonplace.model.errors import CommonplaceError
+from commonplace.model.lazy import Lazy
 from commonplace.model.records import Origin, Record, SearchResult
 from commonplace.search.index import Query
 
 if TYPE_CHECKING:
     from commonplace.context.budget import ContextLine
     from commonplace.context.sections import State
-    from commonplace.memory import Memory
+    from commonplace.memory import Memory, citing
+else:
+    citing = Lazy("memory.citing")
 
 LEAST_LIKE = 0.2
 """How alike an experience must be to a message to be told with it."""
@@ -145,7 +148,8 @@ def _question(memory: Memory) -> str:
 def _likely(memory: Memory, text: str, limit: int) -> SearchResult:
     """What a context chooses from; neighbours do not get into it."""
     hits = memory.library.find(Query(text=text, limit=limit, current=True))
-    finding.sink(memory, hits, by_score=True)
+    if hits.rests_on_files:
+        citing.sunk(memory, hits, by_score=True)
     memory.note_shown(hit.record for hit in hits)
     return hits
 

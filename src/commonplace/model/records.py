@@ -319,6 +319,11 @@ class SearchResult(list[Hit]):
         """Misspelt words of the question, each with the word that it was read as."""
 
     @property
+    def rests_on_files(self) -> bool:
+        """Whether any of it cites a file or a document, which may have changed since."""
+        return any(hit.record.citations for hit in self)
+
+    @property
     def is_weak(self) -> bool:
         """Whether even the best of it is probably no answer."""
         return bool(self) and self[0].is_weak

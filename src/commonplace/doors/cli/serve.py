@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from commonplace.doors.cli.main import complain, open_memory, show, tool_dialect, vault_path
-from commonplace.model.errors import BadValue, NoSuchVault, TenantClosed
+from commonplace.model.errors import BadValue, MissingExtra, NoSuchVault, TenantClosed
 
 if TYPE_CHECKING:
     from commonplace.doors.http.access_tokens import AccessTokens
@@ -33,6 +33,8 @@ MOST_WORKERS = 64
 GATEWAYS = "gateways.json"
 MOST_GATEWAYS = 32
 """Gateways that are remembered, those that were started last."""
+COLLECTORS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""The variables that say where spans are collected."""
 CONNECT_SECONDS = 1.0
 """How long a gateway on this machine may take to be connected to."""
 
@@ -177,6 +179,11 @@ def serve_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a line for each request: its time, route, status, duration and session",
     )
     parser.add_argument(
+        "--telemetry",
+        action="store_true",
+        help="send spans by OpenTelemetry, also where OTEL_EXPORTER_OTLP_ENDPOINT is not set",
+    )
+    parser.add_argument(
         "--tenants",
         action="store_true",
         help="serve every profile of the PostgreSQL database that PATH names, also those to come",
@@ -199,6 +206,7 @@ def serve(arguments: argparse.Namespace) -> int:
     arguments.port = PORT if arguments.port is None else arguments.port
     paths = _tenants(arguments) if arguments.tenants else _paths(arguments)
     _check_schedules(arguments, paths)
+    telemetry = _telemetry(arguments)
     with listen(arguments.host, arguments.port) as listener:
         arguments.port = listener.getsockname()[1]
         made = server.gateway(
@@ -219,12 +227,13 @@ def serve(arguments: argparse.Namespace) -> int:
         # Whoever follows the link acts as the person: an agent that starts a gateway gets none.
         link = "" if agent_above() else _link(_base(arguments), made.tokens.login_code())
         _say(arguments, list(served), link)
-        with Schedules(
+        schedules = Schedules(
             lambda path: _open_served(arguments, path, origin="owner"),
             made.vaults.paths.values,
             clock=Clock(),
             after=made.metrics.ran,
-        ) as schedules:
+        )
+        with telemetry as made.operations.trace, schedules:
             made.health.schedules = schedules
             server.run(made, listener)
     return 0
@@ -264,6 +273,22 @@ def _tenants(arguments: argparse.Namespace) -> Tenants:
     from commonplace.postgres.tenants import Tenants
 
     return Tenants(path, clock=Clock())
+
+
+def _telemetry(arguments: argparse.Namespace) -> AbstractContextManager[Any]:
+    """What sends spans, where it is asked for: by the option, or by the variables of all programs.
+
+    Without the extra those variables, which a whole cluster may have set, are not meant for us.
+    """
+    if not (arguments.telemetry or any(map(os.environ.get, COLLECTORS))):
+        return nullcontext()
+    try:
+        from commonplace.doors.http.telemetry import tracing
+    except ImportError:
+        if arguments.telemetry:
+            raise MissingExtra("Telemetry", "telemetry") from None
+        return nullcontext()
+    return tracing()
 
 
 def _workers(arguments: argparse.Namespace) -> int:

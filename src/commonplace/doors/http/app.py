@@ -39,7 +39,7 @@ from commonplace.doors.http.health import LIVE, READY, Health
 from commonplace.doors.http.mcp_servers import McpServers
 from commonplace.doors.http.metrics import KIND, Gauge, Metrics
 from commonplace.doors.http.observed import METHODS, Observed, RequestLog, Watcher
-from commonplace.doors.http.operations import Operations, Tracer
+from commonplace.doors.http.operations import Operations
 from commonplace.doors.http.requests import (
     NotAllowed,
     allowed,
@@ -128,7 +128,6 @@ class Gateway:
         public_url: str = "",
         log: str = "",
         limit: Callable[[str], int] | None = None,
-        trace: Tracer | None = None,
     ) -> None:
         self.vaults = vaults
         self.oauth = oauth
@@ -152,7 +151,7 @@ class Gateway:
             limit=limit,
         )
         self.metrics = Metrics()
-        self.operations = Operations(self.metrics, trace)
+        self.operations = Operations(self.metrics)
         logs: list[Watcher] = [RequestLog(log, clock=clock)] if log else []
         self.app = Observed(self._guard, [self.metrics.saw, *logs])
 

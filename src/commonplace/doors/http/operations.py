@@ -42,7 +42,8 @@ class Answered(Protocol):
     """What a door answers."""
 
     @property
-    def failed(self) -> bool: ...
+    def trouble(self) -> str:
+        """What kind of error it is, in a word; empty where it is none."""
 
 
 Answer = TypeVar("Answer", bound=Answered)
@@ -60,9 +61,10 @@ def operation_of(name: str, given: Mapping[str, Any]) -> str:
 class Operations:
     """Counts operations, and has them traced where somebody asked for it."""
 
-    def __init__(self, metrics: Metrics, trace: Tracer | None) -> None:
+    def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._trace = trace
+        self.trace: Tracer | None = None
+        """Does operations as spans, once somebody collects them."""
 
     async def done(
         self,
@@ -76,9 +78,9 @@ class Operations:
         if not operation:
             return await work()
         answer: Answer
-        if self._trace:
-            answer = await self._trace(operation, given, vault, work)
+        if self.trace:
+            answer = await self.trace(operation, given, vault, work)
         else:
             answer = await work()
-        self._metrics.did(operation, failed=answer.failed)
+        self._metrics.did(operation, failed=bool(answer.trouble))
         return answer

@@ -48,8 +48,9 @@ class Ready(Struct, frozen=True):
     body: bytes
 
     @property
-    def failed(self) -> bool:
-        return self.status >= 400
+    def trouble(self) -> str:
+        """The status of an error; empty where it is none."""
+        return str(self.status) if self.status >= 400 else ""
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         length = (b"content-length", b"%d" % len(self.body))

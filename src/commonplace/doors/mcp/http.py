@@ -214,8 +214,11 @@ class McpAnswer(Struct, frozen=True):
     fault: tuple[int, str, Any] | None = None
 
     @property
-    def failed(self) -> bool:
-        return self.fault is not None or bool(self.result.get("isError"))
+    def trouble(self) -> str:
+        """What kind of error it is, in a word; empty where it is none."""
+        if self.fault:
+            return str(self.fault[0])
+        return "refused" if self.result.get("isError") else ""
 
     def result_or_fault(self) -> Object:
         if self.fault:

@@ -1,14 +1,15 @@
 """Many agents on one PostgreSQL that is restarted under them: what is lost, what leaks, what fails.
 
     python bench/postgres_stress.py [--calls 20000] [--profiles 50] [--processes 4] [--threads 4]
-        [--restart immediate|fast|none] [--seed 0]
+        [--restart immediate|fast|promote|none] [--seed 0]
 
-Each thread is an agent with a connection of its own; it makes mixed calls on random profiles, whose
-texts share their words and each carry the canary of their profile. In the middle the server is
-stopped (`immediate` is a crash) and started again. Afterwards every profile is opened anew: what
-was acknowledged must be there, what was erased must not, no canary of another profile may have been
-seen, and the kept index must be the one that the documents give. The exit code is 1 when anything
-of this does not hold.
+Each thread is an agent with a connection of its own; it makes mixed calls on random profiles,
+whose texts share their words and each carry the canary of their profile. In the middle the server
+is stopped (`immediate` is a crash) and started again; or it crashes for good and its replica,
+which had every commit before it was answered, is promoted (`promote`). Afterwards every profile is
+opened anew: what was acknowledged must be there, what was erased must not, no canary of another
+profile may have been seen, and the kept index must be the one that the documents give. The exit
+code is 1 when anything of this does not hold.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.support.postgres import new_server
+from tests.support.postgres import Server, new_server, psql
 
 from commonplace.memory import Memory
 from commonplace.model.errors import CommonplaceError, NoSuchRecord
@@ -86,6 +87,7 @@ class Agent:
         self.session = f"agent-{seed}"
         self.seen = Seen()
         self._memories: dict[int, Memory] = {}
+        self._replaced: set[str] = set()
 
     def run(self, calls: int, done: Callable[[], None]) -> None:
         for _ in range(calls):
@@ -121,8 +123,9 @@ class Agent:
                 self.seen.leaks.append(f"profile {profile} was shown: {text[:200]}")
 
     def mine(self, profile: int) -> str:
-        """A record of this agent's in a profile; empty when it has none."""
-        return next((key for at, key in self.seen.stored if at == profile), "")
+        """A record of this agent's in a profile that nothing replaced; empty when it has none."""
+        stored = (key for at, key in self.seen.stored if at == profile)
+        return next((key for key in stored if key not in self._replaced), "")
 
     def store(self, profile: int) -> None:
         kept = self.memory(profile).store(self.text(profile), kind="fact")
@@ -131,6 +134,7 @@ class Agent:
     def supersede(self, profile: int) -> None:
         if old := self.mine(profile):
             memory = self.memory(profile)
+            self._replaced.add(old)
             kept = memory.store(self.text(profile), kind="fact", supersedes=old)
             self.seen.stored[profile, kept.id] = kept.text
 
@@ -234,10 +238,14 @@ def main() -> int:
     parser.add_argument("--profiles", type=int, default=50)
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--threads", type=int, default=4)
-    parser.add_argument("--restart", default="immediate", choices=("immediate", "fast", "none"))
+    parser.add_argument(
+        "--restart", default="immediate", choices=("immediate", "fast", "promote", "none")
+    )
     given = parser.parse_args()
     server = new_server("stress")
-    urls = [f"{server.url()}?profile=p{number}" for number in range(given.profiles)]
+    replica = followed(server) if given.restart == "promote" else None
+    base = either(server, replica) if replica else f"{server.url()}?"
+    urls = [f"{base}profile=p{number}" for number in range(given.profiles)]
     Memory.open(urls[0], create=True).close()
     each = given.calls // (given.processes * given.threads)
     context = multiprocessing.get_context("spawn")
@@ -256,8 +264,12 @@ def main() -> int:
             time.sleep(0.01)
         if given.restart != "none":
             stopped = time.perf_counter()
-            server.stop(given.restart)
-            server.start()
+            if replica:
+                server.stop("immediate")
+                replica.promote()
+            else:
+                server.stop(given.restart)
+                server.start()
             away = time.perf_counter() - stopped
         for process in processes:
             process.join()
@@ -266,6 +278,20 @@ def main() -> int:
         for file in files:
             seen.join(pickle.loads(Path(file).read_bytes()))
     return report(seen, wrong(urls, seen), took=took, away=away, given=given)
+
+
+def followed(server: Server) -> Server:
+    """A replica that has every commit before the server answers it."""
+    replica = server.replica()
+    for said in ("alter system set synchronous_standby_names = '*'", "select pg_reload_conf()"):
+        psql(server.url(), "-c", said)
+    return replica
+
+
+def either(server: Server, replica: Server) -> str:
+    """A URL of whichever of the two takes writes, to be followed by the profile."""
+    hosts = f"127.0.0.1:{server.port},127.0.0.1:{replica.port}"
+    return f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write&"
 
 
 def report(

@@ -80,6 +80,10 @@ class Server:
         other.start()
         return other
 
+    def promote(self) -> None:
+        """Let a replica take writes from now on."""
+        self._run("pg_ctl", "-D", self.data, "-w", "-t", "300", "promote")
+
     def _run(self, program: str, *words: object) -> None:
         command = [str(_binaries() / program), *map(str, words)]
         done = subprocess.run(

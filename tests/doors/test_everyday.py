@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -176,10 +177,35 @@ def test_a_memory_shows_what_it_rests_on_and_is_renewed(piped: Piped, tmp_path: 
     file.unlink()
     assert "(cited file is gone, cited on" in piped("search", "starts").stdout
     assert "rests on" in piped("show", key).stdout
-    assert f"commonplace cite {key} --drop" in piped("scan").stdout
+    assert f"commonplace cite {key} --drop {file}:2" in piped("scan").stdout
     assert "It rests on no file." in piped("cite", key, "--drop", f"{file}:2").stdout
     refused = piped("cite", key, "x.py", "--renew")
     assert (refused.returncode, "one thing at a time" in refused.stderr) == (2, True)
+
+
+def test_what_is_suggested_for_stale_evidence_leaves_what_is_fresh(
+    piped: Piped, tmp_path: Path
+) -> None:
+    places = []
+    for name in ("a b.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("one\ntwo\n")
+        places += ["--evidence", f"{tmp_path / name}:1-2"]
+    key = json.loads(piped("remember", "It takes three", *places, "--json").stdout)["id"]
+    (tmp_path / "a b.py").unlink()
+    (tmp_path / "b.py").write_text("one\nthree\n")
+    found = json.loads(piped("scan", "--json").stdout)
+    fixes = [each["fix"] for each in found if each["kind"] == "evidence"]
+    assert fixes == [
+        f"commonplace cite {key} --drop '{tmp_path}/a b.py:1-2'",
+        f"commonplace cite {key} --renew {tmp_path}/b.py:1-2",
+    ]
+    for fix in fixes:
+        told = piped(*shlex.split(fix)[1:], "--json")
+    left = json.loads(told.stdout)["citations"]
+    assert [(Path(each["place"]).name, each["state"]) for each in left] == [
+        ("b.py:1-2", "fresh"),
+        ("c.py:1-2", "fresh"),
+    ]
 
 
 def test_undo_and_redo_print_the_text_that_they_take_back(typed: At) -> None:

@@ -152,7 +152,7 @@ def test_what_went_stale_says_so_sinks_and_is_renewed_by_its_command(
     memory.strike([other.id])
     assert f"(cited file changed since {day})" in memory.relevant("which parser table?").text
     [finding] = memory.scan("evidence")
-    assert finding.fix == f"commonplace cite {kept.id} --renew"
+    assert finding.fix == f"commonplace cite {kept.id} --renew {app}:10"
     write(app, CODE.replace("line 10\n", "another\n"))
     memory.renew_citations(kept.id)
     assert memory.scan("evidence") == []

@@ -582,9 +582,9 @@ class Memory:
         """Let a memory rest on lines of files or documents, such as `src/app.py:12-30`."""
         return _citing.cite(self, record_id, evidence)
 
-    def renew_citations(self, record_id: str) -> Revised:
-        """Cite the same lines as they are now, where they are now."""
-        return _citing.renew(self, record_id)
+    def renew_citations(self, record_id: str, *places: str) -> Revised:
+        """Cite the same lines as they are now, where they are now; without places, all."""
+        return _citing.renew(self, record_id, places)
 
     def drop_citations(self, record_id: str, *places: str) -> Revised:
         """Let a memory rest on these places no longer; without any, on none."""

@@ -61,13 +61,15 @@ def cite(memory: Memory, record_id: str, evidence: Sequence[str]) -> Revised:
     return _changed(memory, record_id, change)
 
 
-def renew(memory: Memory, record_id: str) -> Revised:
-    """Cite the same lines as they are now. What is fresh stays as it is."""
+def renew(memory: Memory, record_id: str, places: Sequence[str] = ()) -> Revised:
+    """Cite the same lines as they are now, at these places or at all. What is fresh stays."""
     record = memory.get(record_id).record
+    _check_rests_on(record, places)
     fresh = {
         each: _renewed(memory, each)
         for each in record.citations
-        if memory.citations.standing(each).state != State.FRESH
+        if (not places or _place(each) in places)
+        and memory.citations.standing(each).state != State.FRESH
     }
     memory.citations.keep()
 
@@ -84,19 +86,23 @@ def _renewed(memory: Memory, text: str) -> str:
 
 def drop(memory: Memory, record_id: str, places: Sequence[str] = ()) -> Revised:
     """Let a record rest on these places no longer; without any, on none."""
-    unknown = set(places) - {_place(each) for each in memory.get(record_id).record.citations}
-    if unknown:
-        raise BadValue(
-            "evidence",
-            f"it does not rest on {min(unknown)!r}",
-            next_step="'commonplace cite ID' lists what it rests on.",
-        )
+    _check_rests_on(memory.get(record_id).record, places)
 
     def change(record: Record) -> Record:
         kept = (each for each in record.citations if places and _place(each) not in places)
         return replace(record, citations=tuple(kept))
 
     return _changed(memory, record_id, change)
+
+
+def _check_rests_on(record: Record, places: Sequence[str]) -> None:
+    unknown = set(places) - {_place(each) for each in record.citations}
+    if unknown:
+        raise BadValue(
+            "evidence",
+            f"it does not rest on {min(unknown)!r}",
+            next_step="'commonplace cite ID' lists what it rests on.",
+        )
 
 
 def standings(memory: Memory, record: Record) -> list[Standing]:

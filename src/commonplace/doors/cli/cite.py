@@ -19,7 +19,12 @@ def cite_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="*", metavar="FILE[:LINES]", help="such as src/app.py:12-30 or USER.md:4"
     )
-    parser.add_argument("--renew", action="store_true", help="cite the same lines as they are now")
+    parser.add_argument(
+        "--renew",
+        nargs="*",
+        metavar="FILE[:LINES]",
+        help="cite the same lines as they are now; none named: all",
+    )
     parser.add_argument(
         "--drop",
         nargs="*",
@@ -33,14 +38,14 @@ def cite(arguments: argparse.Namespace) -> int:
 
     Only a hash of a file is kept, and nothing of what it says is shown. Can be undone.
     """
-    dropped = arguments.drop is not None
-    if arguments.renew + dropped + bool(arguments.file) > 1:
+    renewed, dropped = arguments.renew is not None, arguments.drop is not None
+    if renewed + dropped + bool(arguments.file) > 1:
         step = "Add, renew or drop, one at a time."
         raise BadValue("cite", "it does one thing at a time", next_step=step)
     with open_memory(arguments) as memory:
         key = meant(memory, arguments.id)
-        if arguments.renew:
-            memory.renew_citations(key)
+        if renewed:
+            memory.renew_citations(key, *arguments.renew)
         elif dropped:
             memory.drop_citations(key, *arguments.drop)
         elif arguments.file:

@@ -75,11 +75,11 @@ def change_citations(
 ) -> Any:
     """Let a memory rest on documents or files, on the same ones as they are now, or on none.
 
-    To drop, name the places, or none for all. It can be undone.
+    To renew or to drop, name the places, or none for all. It can be undone.
     """
     key = _visible(memory, id)
     if do == "renew":
-        done = memory.renew_citations(key)
+        done = memory.renew_citations(key, *evidence)
     elif do == "add":
         done = memory.cite(key, *evidence)
     else:

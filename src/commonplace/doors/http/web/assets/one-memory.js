@@ -93,11 +93,11 @@ const STATES = { fresh: "as it was", moved: "moved", changed: "changed", gone: "
 function Evidence({ record, refresh }) {
   if (!record.cited?.length) return null;
   const change = (body, said) => post(`/records/${encodeURIComponent(record.id)}/citations`, body).then((done) => { toast(said, done.change !== null ? { action: takeBack(done.change) } : {}); refresh(); }, toastWrong);
-  const old = record.cited.some(({ state }) => state === "moved" || state === "changed");
+  const old = record.cited.filter(({ state }) => state === "moved" || state === "changed").map(({ place }) => place);
   return html`<${Section} title="The files it rests on"><ul class="chain">${record.cited.map((each) => html`<li key=${each.place}><p><code dir="auto">${each.place}</code> <${Badge} look=${["changed", "gone"].includes(each.state) ? "warn" : ""}>${STATES[each.state]}</${Badge}></p>
     <p class="muted small">${upper([each.now && `now at ${each.now}`, each.repository && `in ${each.repository}`, each.commit && `commit ${each.commit}`, each.day && `cited on ${each.day}`].filter(Boolean).join(", "))}</p>
     <${Button} small look="quiet" label=${`Drop ${each.place}`} onClick=${() => change({ do: "drop", evidence: [each.place] }, "It rests on that no longer.")}>Drop</${Button}></li>`)}</ul>
-    ${old && html`<p class="row"><${Button} small onClick=${() => change({ do: "renew" }, "It rests on the lines as they are now.")}>Renew</${Button}></p>`}</${Section}>`;
+    ${old.length > 0 && html`<p class="row"><${Button} small onClick=${() => change({ do: "renew", evidence: old }, "It rests on the lines as they are now.")}>Renew</${Button}></p>`}</${Section}>`;
 }
 
 // ---- What replaced what.

@@ -215,6 +215,30 @@ def test_undo_and_redo_print_the_text_that_they_take_back(typed: At) -> None:
     assert "Made again:\n    Deploy on Tuesdays only\n    removed · today" in shown
 
 
+def test_what_was_approved_waits_again_once_that_is_undone(piped: Piped, tmp_path: Path) -> None:
+    file = tmp_path / "CLAUDE.md"
+    file.write_text("- Run `make lint` before `git push`.\n")
+
+    def waiting() -> list[str]:
+        return [each["text"] for each in json.loads(piped("review", "--json").stdout)]
+
+    piped("rules", str(file))
+    [rule] = waiting()
+    piped("review", "--all", "--approve", "--yes", "--as-owner")
+    assert waiting() == []
+    assert "It waits for approval again" in piped("undo").stdout
+    assert waiting() == [rule]
+    assert "waits" in piped("review").stdout
+    assert piped("redo").returncode == 0
+    assert (waiting(), rule in piped("rules").stdout) == ([], True)
+    assert piped("undo").returncode == 0
+    piped("review", "--all", "--reject", "--yes", "--as-owner")
+    refused = piped("undo").stderr
+    assert ("rejected stays so" in refused, "commonplace store TEXT" in refused) == (True, True)
+    piped("store", rule, "--kind", "instruction")
+    assert rule in piped("list").stdout
+
+
 def test_delete_shows_the_text_and_asks(typed: At) -> None:
     refused = typed("delete last", "list", answer="n")
     assert "Erase it for good?" in refused

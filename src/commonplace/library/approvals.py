@@ -5,7 +5,7 @@ They stand in the journal. Everything that writes here is called under the lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from commonplace.library.index_sync import IndexSync
@@ -78,6 +78,27 @@ class Approvals:
         self.note(Op.HOLD, record, author, lines=(line,), why=why, data=data)
         return record
 
+    def hold_again(self, ids: Sequence[str], author: Author) -> tuple[str, ...]:
+        """Let wait again what was approved of these, as it waited. Returns the ids of those."""
+        decided = self.decisions() if ids else {}
+        approved = {key for key in ids if decided.get(key) == Op.APPROVE}
+        if not approved:
+            return ()
+        waited = {each.ids[0]: each for each in self._tombstones.entries_of(Op.HOLD)}
+        records = self.withheld()
+        again = tuple(key for key in waited if key in approved and key in records)
+        for key in again:
+            entry = waited[key]
+            rest = {"lines": entry.lines, "why": entry.why, "data": entry.data}
+            self.note(Op.HOLD, records[key], author, **rest)
+        return again
+
+    def approve_again(self, ids: Sequence[str], author: Author) -> None:
+        """Note as approved what waits of these: it was approved before it was taken back."""
+        for record in self.held() if ids else ():
+            if record.id in ids:
+                self.note(Op.APPROVE, record, author)
+
     def held_changes(self) -> dict[str, dict[str, str]]:
         """Of the held texts that are meant for a document, how each is to be changed."""
         return {
@@ -88,11 +109,8 @@ class Approvals:
 
     def decisions(self) -> dict[str, str]:
         """What a person decided on held records, by their ids: approve or reject."""
-        return {
-            entry.ids[0]: str(op)
-            for op in (Op.APPROVE, Op.REJECT)
-            for entry in self._tombstones.entries_of(op)
-        }
+        last = self._last_of(Op.HOLD, Op.APPROVE, Op.REJECT)
+        return {key: str(op) for key, op in last.items() if op != Op.HOLD}
 
     def forgotten_days(self) -> dict[str, str]:
         """Of the records that are held because the owner forgot them, the days of that."""

@@ -62,6 +62,8 @@ class Undone(Struct, frozen=True):
     documents: tuple[str, ...]
     edits: tuple[Entry, ...] = ()
     """Newer changes that were passed over because a person made them by hand."""
+    waiting: tuple[str, ...] = ()
+    """The ids of those that had been approved, and wait for that again."""
 
     def left_by_hand(self) -> str:
         """How to take those back; empty without any."""
@@ -263,21 +265,24 @@ def undo(
         if not texts:
             raise NothingToUndo("what it changed is no longer there")
         library.tombstones.refuse_forgotten(texts, author=author)
-        done = Undone(entry, tuple(texts), _still_there(library, edits))
+        left = _still_there(library, edits)
         marks = _marks(library, entry, texts)
         _, texts = marking.marked(library.writer, (), texts, marks)
-        library.replace_texts(
-            library.entry(
-                Op.UNDO,
-                _changes(library, texts),
-                ids=entry.ids,
-                author=author,
-                undoes=entry.position,
-                data=marking.unwritten(library.writer, marks),
-            ),
-            texts,
-        )
-        return done
+        approved = entry.ids if entry.op == Op.ADD else ()
+        with library.transactions.together():
+            library.replace_texts(
+                library.entry(
+                    Op.UNDO,
+                    _changes(library, texts),
+                    ids=entry.ids,
+                    author=author,
+                    undoes=entry.position,
+                    data=marking.unwritten(library.writer, marks),
+                ),
+                texts,
+            )
+            waiting = library.approvals.hold_again(approved, author)
+        return Undone(entry, tuple(texts), left, waiting)
 
     return library.locked(work)
 
@@ -309,11 +314,15 @@ def redo(
             )
         library.tombstones.refuse_forgotten(texts, author=author)
         changes = _changes(library, texts)
-        library.replace_texts(
-            library.entry(Op.REDO, changes, ids=undone.ids, author=author, undoes=undone.position),
-            texts,
-        )
-        return Redone(_change_behind(library, undone), undone, tuple(texts))
+        made, ids = _change_behind(library, undone), undone.ids
+        approved = ids if made.op == Op.ADD else ()
+        with library.transactions.together():
+            library.replace_texts(
+                library.entry(Op.REDO, changes, ids=ids, author=author, undoes=undone.position),
+                texts,
+            )
+            library.approvals.approve_again(approved, author)
+        return Redone(made, undone, tuple(texts))
 
     return library.locked(work)
 
@@ -411,7 +420,8 @@ def _made_then(
     names = ", ".join(made.documents())
     way = f"'commonplace undo --change {made.position}' takes away what init made ({names})."
     why = f"what was {_fate(final)}" if final else "nothing was changed since the vault was made"
-    return _nothing_to_undo(why, _ways_back(edits), "" if made.position in undone else way)
+    stored = _if_rejected(final)
+    return _nothing_to_undo(why, stored, _ways_back(edits), "" if made.position in undone else way)
 
 
 def _nothing_to_undo(why: str, *ways: str) -> NothingToUndo:
@@ -424,10 +434,18 @@ def _fate(final: Entry) -> str:
     return "forgotten is gone for good" if final.op == Op.FORGET else "rejected stays so"
 
 
+def _if_rejected(final: Entry | None) -> str:
+    """How to have it all the same; empty where nothing was rejected."""
+    if final is None or final.op != Op.REJECT:
+        return ""
+    return "To keep it all the same, store it yourself: commonplace store TEXT."
+
+
 def _no_way_back(final: Entry, before: Entry) -> NothingToUndo:
-    return NothingToUndo(
+    return _nothing_to_undo(
         f"what was {_fate(final)}",
-        next_step=f"'commonplace undo --change {before.position}' takes back the change before it "
+        _if_rejected(final),
+        f"'commonplace undo --change {before.position}' takes back the change before it "
         f"({', '.join(before.documents())}).",
     )
 

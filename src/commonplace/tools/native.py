@@ -243,6 +243,9 @@ def diary(
     return Answer({"document": done.document}, f"Wrote {done.document}.")
 
 
+WAITS_AGAIN = "It waits for approval again: commonplace review."
+
+
 @tool(destructive=True)
 def undo(
     memory: Memory,
@@ -268,9 +271,10 @@ def undo(
             {"change": edit.position, "at": edit.at, "documents": edit.documents()}
             for edit in done.edits
         ],
-    }
+    } | ({"waits": done.waiting} if done.waiting else {})
     told = f"Took back: {done.entry.op} of {done.entry.at} in {', '.join(done.documents)}."
-    told = f"{told} {done.left_by_hand()}".strip()
+    waits = WAITS_AGAIN if done.waiting else ""
+    told = " ".join(filter(None, (told, waits, done.left_by_hand())))
     return Answer(data, "\n".join([told, *_quoted(said)]))
 
 

@@ -224,6 +224,8 @@ def taken_back(data: Mapping[str, Any], clock: Clock, *, made: str, again: str =
     deed = "changed" if again else DEEDS.get(data["op"], data["op"])
     lines += joined([deed, when(data["at"], clock), who(data["origin"])])
     lines += ["Again it says:", *wrapped(_shortened(one_line(again)))] if again else []
+    if data.get("waits"):
+        lines += wrapped("It waits for your approval again: commonplace review.")
     for edit in data.get("edits", ()):
         names, number = ", ".join(edit["documents"]), edit["change"]
         stays = f"Your edit of {names} stays; 'commonplace undo --change {number}' takes it back."

@@ -386,6 +386,7 @@ Some prose with `git push`.
 - Use `pnpm`, not `npm`.
 - Keep answers short.
 - The server is in `src/server`.
+- When you change `db/**/*.sql`, run the dry run first.
 
 ```
 - Never `rm -rf`
@@ -409,14 +410,15 @@ def test_rules_of_a_file_become_suggestions_once(
         (["Bash(git push*)"], 7),
         (["path:migrations/"], 8),
         (["Bash(npm*)"], 10),
+        (["path:db/**/*.sql"], 13),
     ]
     assert found["suggested"][1]["text"] == "Never edit `migrations/` by hand; ask first."
-    assert found["without_moment"] == 1
+    assert (found["without_moment"], found["no_rules"]) == (1, 1)
     assert suggested()["suggested"] == found["suggested"]
     assert command(vault, "review") == 0
     assert "told only at: Bash(git push*)" in capsysbinary.readouterr().out.decode()
     again = suggested()
-    assert (again["suggested"], again["known"]) == ([], 3)
+    assert (again["suggested"], again["known"], again["waiting"]) == ([], 4, 4)
     push = {"tool_name": "Bash", "tool_input": {"command": "git push"}}
     assert hook("pre-tool", **push) == {}
     with Memory.open(vault, origin="owner") as memory:
@@ -424,11 +426,17 @@ def test_rules_of_a_file_become_suggestions_once(
         assert {record.tags for record in held} == {("CLAUDE.md",)}
         cited = [record.citations[0].partition(" ")[0] for record in held]
         assert [each.rpartition("/")[2] for each in cited] == [
-            *("CLAUDE.md:7", "CLAUDE.md:8-9", "CLAUDE.md:10")
+            *("CLAUDE.md:7", "CLAUDE.md:8-9", "CLAUDE.md:10", "CLAUDE.md:13")
         ]
         memory.approve(held[0].id)
     assert "make lint" in told(hook("pre-tool", **push))
     assert suggested()["suggested"] == []
+    assert command(vault, "rules", str(file)) == 0
+    assert capsysbinary.readouterr().out.decode().splitlines() == [
+        "Nothing new: 3 of these wait in 'commonplace review', 1 was stored or rejected before.",
+        "1 left out: no tool, command or path is named: commonplace store TEXT --when MOMENT.",
+        "1 left out: not worded as a rule.",
+    ]
 
 
 def test_rules_are_found_wherever_the_vault_is(place: str) -> None:

@@ -178,6 +178,21 @@ def test_duplicates_are_told_from_what_only_looks_alike(memory: Memory) -> None:
     assert set(finding.ids) == {first.id, second.id}
 
 
+def test_rules_that_are_told_at_other_moments_are_no_duplicates(memory: Memory) -> None:
+    text = "Run the whole test suite before you push a branch"
+    near = "Run the whole test suite before you push any branch"
+    kept = memory.store(text, kind="instruction", when=["Bash(git push*)"])
+    other = memory.store(text, kind="instruction", when=["Bash(gh pr create*)"])
+    always = memory.store(near, kind="instruction")
+    assert len({kept.id, other.id, always.id}) == 3
+    assert (found(memory, "duplicate"), found(memory, "near-duplicate")) == ([], [])
+    assert [memory.nearby(each).alike for each in (other, always)] == [(), ()]
+    again = memory.store(near, kind="instruction", when=["Bash(git push*)"])
+    [finding] = found(memory, "near-duplicate")
+    assert set(finding.ids) == {kept.id, again.id}
+    assert memory.nearby(again).alike == (kept.id,)
+
+
 NEAR = (
     ("Prefers dark mode in all editors", "In all editors, prefers the dark mode"),
     (

@@ -57,7 +57,7 @@ class Account(Struct, frozen=True):
             "the agent's wording": self.wording,
             "not typed by the user": ", ".join(self.untyped),
             "read before": read,
-            "told only at": ", ".join(self.when),
+            "told only at": "; ".join(self.when),
         }
         found = [f"{name}: {one_line(value)}" for name, value in told.items() if value]
         found += [_told_time(*each) for each in self.times]

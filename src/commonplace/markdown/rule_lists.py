@@ -30,6 +30,11 @@ test update use verify wait write
 """
 VERBS = frozenset(IMPERATIVES.split())
 """Words that a rule begins with."""
+CONDITION = re.compile(
+    r"(?:when|whenever|if|once|while)\b(?P<you>\s+you\b)?.*?[,:]\s+(?P<deed>[A-Za-z]+)",
+    re.IGNORECASE,
+)
+"""A condition, and the first word of what is to be done then."""
 MOMENT_BEFORE = re.compile(
     r"\b(?:before|when|after|whenever|if|never|not|don['’]t|avoid|instead of|than|editing|changing|"
     r"touching|calling|running|using|with)\b[^`.;,]{0,24}\Z",
@@ -52,10 +57,17 @@ class ListedRule(Struct, frozen=True):
     when: tuple[str, ...] = ()
     heading: str = ""
 
+    @property
+    def is_rule(self) -> bool:
+        """Whether it reads like a rule."""
+        first = re.match(r"[A-Za-z]+", self.text)
+        begins = bool(first and first[0].lower() in VERBS)
+        return begins or ORDER.search(self.text) is not None or _is_condition(self.text)
 
-def listed_rules(text: str) -> list[ListedRule]:
-    """The list items of a file that read like rules."""
-    return [rule for rule in _items(text) if _is_rule(rule.text)]
+
+def list_items(text: str) -> list[ListedRule]:
+    """The list items of a file, whether or not they read like rules."""
+    return list(_items(text))
 
 
 def _items(text: str) -> Iterator[ListedRule]:
@@ -92,9 +104,10 @@ def _items(text: str) -> Iterator[ListedRule]:
     yield from ended()
 
 
-def _is_rule(text: str) -> bool:
-    first = re.match(r"[A-Za-z]+", text)
-    return bool(first and first[0].lower() in VERBS) or ORDER.search(text) is not None
+def _is_condition(text: str) -> bool:
+    """Whether it says what to do when something is so."""
+    found = CONDITION.match(text)
+    return bool(found and (found["you"] or found["deed"].lower() in VERBS))
 
 
 def _moments(text: str) -> tuple[str, ...]:

@@ -737,8 +737,8 @@ class Memory:
 
     def suggest_rules(
         self, listed: Sequence[ListedRule], source: str, *, dry_run: bool = False
-    ) -> list[ListedRule]:
-        """Hold the rules that stand in a file for a person to approve. Returns the new ones."""
+    ) -> _rules_of_files.SuggestedRules:
+        """Hold the rules that stand in a file for a person to approve, those that are new."""
         return _rules_of_files.suggest(self, listed, source, dry_run=dry_run)
 
     def tell_rules(

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from commonplace.memory import storing
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.records import Author, Origin, Record, same_words
@@ -18,26 +20,46 @@ TAG = 50
 """Characters of a file's name that make a tag."""
 
 
+class SuggestedRules(Struct, frozen=True):
+    """What became of the rules of a file."""
+
+    fresh: tuple[ListedRule, ...]
+    waiting: int = 0
+    """How many wait already."""
+    decided: int = 0
+    """How many were stored, rejected or forgotten before."""
+    refused: int = 0
+    """How many may not be kept, as for a secret in them."""
+
+
 def suggest(
     memory: Memory, listed: Sequence[ListedRule], source: str, *, dry_run: bool = False
-) -> list[ListedRule]:
-    """Hold the rules of a file for a person to approve. Returns those that are new."""
+) -> SuggestedRules:
+    """Hold the rules of a file for a person to approve, those that are new."""
     author = Author(Origin.IMPORT, memory.session)
     path = os.path.abspath(source)
 
-    def work() -> list[ListedRule]:
-        withheld = memory.library.approvals.withheld().values()
-        known = {same_words(record.text) for record in withheld}
+    def work() -> SuggestedRules:
+        approvals = memory.library.approvals
+        known = {same_words(record.text) for record in approvals.withheld().values()}
+        waits = {same_words(record.text) for record in approvals.held()}
         fresh: list[ListedRule] = []
+        waiting = decided = refused = 0
         for rule in listed:
             record = _record(memory, rule, path, author, cited=not dry_run)
-            if record is None or same_words(record.text) in known or _is_there(memory, record):
-                continue
-            known.add(same_words(record.text))
-            fresh.append(rule)
-            if not dry_run:
-                memory.library.hold(record, author=author)
-        return fresh
+            words = same_words(record.text) if record else ""
+            if record is None:
+                refused += 1
+            elif words in waits:
+                waiting += 1
+            elif words in known or _is_there(memory, record):
+                decided += 1
+            else:
+                waits.add(words)
+                fresh.append(rule)
+                if not dry_run:
+                    memory.library.hold(record, author=author)
+        return SuggestedRules(tuple(fresh), waiting, decided, refused)
 
     return memory.library.locked(work)
 

@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from commonplace.doors.cli.main import open_memory, show
+from commonplace.doors.cli.everyday import note_listed
+from commonplace.doors.cli.main import is_for_eyes, open_memory, show
 from commonplace.model.errors import BadInput, BadValue
 from commonplace.model.records import Origin, Record, short_id
 from commonplace.tools.hits import described
@@ -16,8 +17,8 @@ from commonplace.trust.neutralise import one_line
 from commonplace.trust.permission import check_must
 
 if TYPE_CHECKING:
-    from commonplace.markdown.rule_lists import ListedRule
     from commonplace.memory import Memory
+    from commonplace.memory.rules_of_files import SuggestedRules
 
 NONE = (
     'No rule has a moment yet. commonplace store "Run the migrations dry first" '
@@ -49,9 +50,11 @@ def rules(arguments: argparse.Namespace) -> int:
             | {"denied": told.get(record.id, (0, 0))[1]}
             for record in found
         ]
-        text = "\n".join(
-            f"{line(record)}\n    {_how_often(each)}" for record, each in zip(found, data)
-        )
+        shown = [f"{line(record)}\n    {_how_often(each)}" for record, each in zip(found, data)]
+        if is_for_eyes(arguments):
+            note_listed(memory, [record.id for record in found])
+            shown = [f"{number:>3} {each}" for number, each in enumerate(shown, start=1)]
+        text = "\n".join(shown)
         show(Answer(data, text or NONE), as_json=arguments.json)
     return 0
 
@@ -67,50 +70,66 @@ def _times(count: int) -> str:
 
 def line(record: Record) -> str:
     """A rule with its moments, as a terminal shows it."""
-    when = ", ".join(record.when) or "always"
-    must = "; must: denies the first such call" if record.must else ""
+    when = "; ".join(record.when) or "always"
+    must = " (must: denies the first such call)" if record.must else ""
     return f"{short_id(record.id)}  {one_line(record.text)}\n    at {one_line(when)}{must}"
 
 
 def _suggested(arguments: argparse.Namespace) -> int:
-    from commonplace.markdown.rule_lists import listed_rules
+    from commonplace.markdown.rule_lists import list_items
 
-    listed = listed_rules(_read(arguments.file))
+    items = list_items(_read(arguments.file))
+    listed = [item for item in items if item.is_rule]
     timed = [rule for rule in listed if rule.when]
     with open_memory(arguments) as memory:
-        fresh = memory.suggest_rules(timed, arguments.file, dry_run=arguments.dry_run)
+        done = memory.suggest_rules(timed, arguments.file, dry_run=arguments.dry_run)
     data = {
         "suggested": [
-            {"text": rule.text, "when": list(rule.when), "line": rule.line} for rule in fresh
+            {"text": rule.text, "when": list(rule.when), "line": rule.line} for rule in done.fresh
         ],
-        "known": len(timed) - len(fresh),
+        "known": done.waiting + done.decided,
+        "waiting": done.waiting,
+        "refused": done.refused,
         "without_moment": len(listed) - len(timed),
+        "no_rules": len(items) - len(listed),
         "dry_run": arguments.dry_run,
     }
-    show(Answer(data, _said(arguments, fresh, data)), as_json=arguments.json)
+    show(Answer(data, _said(arguments, done, data)), as_json=arguments.json)
     return 0
 
 
-def _said(arguments: argparse.Namespace, fresh: Sequence[ListedRule], data: dict[str, Any]) -> str:
+def _said(arguments: argparse.Namespace, done: SuggestedRules, data: Mapping[str, Any]) -> str:
     name = os.path.basename(arguments.file)
-    shown = [f"{name}:{rule.line}  {one_line(rule.text)}\n    at {rule.when[0]}" for rule in fresh]
-    count = "1 rule" if len(fresh) == 1 else f"{len(fresh)} rules"
-    done = (
-        "would wait for your approval."
-        if arguments.dry_run
-        else (
-            "waits for your approval: 'commonplace review'."
-            if len(fresh) == 1
-            else "wait for your approval: 'commonplace review'."
-        )
-    )
-    rest = [f"{data['known']} were suggested or stored before."] if data["known"] else []
-    if data["without_moment"]:
-        rest.append(
-            f"{data['without_moment']} name no tool, command or path, and were left out: "
-            "commonplace store TEXT --when MOMENT."
-        )
-    return "\n".join([*shown, " ".join([f"{count} {done}", *rest])])
+    lines = [
+        f"{name}:{each.line}  {one_line(each.text)}\n    at {each.when[0]}" for each in done.fresh
+    ]
+    lines.append(_outcome(done, dry_run=arguments.dry_run))
+    left_out = {
+        "no tool, command or path is named: commonplace store TEXT --when MOMENT": "without_moment",
+        "not worded as a rule": "no_rules",
+        "may not be kept, as for a secret in it": "refused",
+    }
+    lines += [f"{data[key]} left out: {why}." for why, key in left_out.items() if data[key]]
+    return "\n".join(lines)
+
+
+def _outcome(done: SuggestedRules, *, dry_run: bool) -> str:
+    """What became of the rules with moments, in a sentence or two."""
+    known = []
+    if done.waiting:
+        verb = "waits" if done.waiting == 1 else "wait"
+        known.append(f"{done.waiting} of these {verb} in 'commonplace review'")
+    if done.decided:
+        verb = "was" if done.decided == 1 else "were"
+        known.append(f"{done.decided} {verb} stored or rejected before")
+    if not done.fresh:
+        return f"Nothing new: {', '.join(known) or 'no rule names its moment'}."
+    count = len(done.fresh)
+    rules, waits = ("1 rule", "waits") if count == 1 else (f"{count} rules", "wait")
+    waits = "would wait" if dry_run else waits
+    way = "." if dry_run else ": 'commonplace review'."
+    before = f" Of the others, {', '.join(known)}." if known else ""
+    return f"{rules} {waits} for your approval{way}{before}"
 
 
 def _read(path: str) -> str:

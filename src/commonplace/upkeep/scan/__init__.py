@@ -327,10 +327,10 @@ def _near_duplicates(seen: ScannedVault) -> Iterator[Finding]:
 def _grouped(
     records: Iterable[Record], find: Callable[[Mapping[str, str]], list[tuple[str, ...]]]
 ) -> Iterator[list[Record]]:
-    """Records of the same person and group whose texts go together."""
-    whose: dict[tuple[str, str], dict[str, Record]] = defaultdict(dict)
+    """Records of the same person, group and moments whose texts go together."""
+    whose: dict[tuple[str, ...], dict[str, Record]] = defaultdict(dict)
     for record in records:
-        whose[record.username, record.group][record.id] = record
+        whose[record.username, record.group, *sorted(record.when)][record.id] = record
     for theirs in whose.values():
         for keys in find({key: record.text for key, record in theirs.items()}):
             yield [theirs[key] for key in keys]

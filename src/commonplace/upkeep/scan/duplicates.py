@@ -141,6 +141,7 @@ def nearby(library: Library, record: Record) -> Nearby:
         for hit in library.search(query)
         if hit.record.id not in (record.id, record.supersedes)
         and hit.record.username == record.username
+        and sorted(hit.record.when) == sorted(record.when)
         and not is_over(hit.record, now)
     }
     differing = tuple(key for key, other in others.items() if _disagree(record, other))

@@ -83,7 +83,7 @@ function Held({ record, chosen, choose, decide, busy }) {
     <div class="body">
       <p class="label">${isQuestion ? "You asked" : account.changes ? "Agents would be told" : "It says"}</p>
       <blockquote class="told-text"><${Told} text=${record.text} /></blockquote>
-      <${Meta}><${Kind} kind=${record.kind} />${record.when?.length > 0 && html`<span class="moment" dir="auto">told only at ${record.when.join(", ")}</span>`}<${Who} by=${record} /><${When} at=${record.timestamp} exact />
+      <${Meta}><${Kind} kind=${record.kind} />${record.when?.length > 0 && html`<span class="moment" dir="auto">told only at ${record.when.join("; ")}</span>`}<${Who} by=${record} /><${When} at=${record.timestamp} exact />
         ${record.session && account.message && html`<${Link} to=${`/conversations/${encodeURIComponent(record.session)}?at=${encodeURIComponent(account.message)}`}>open the conversation there</${Link}>`}${record.username && html`<span dir="auto">@${record.username}</span>`}</${Meta}>
       <dl class="account">
         <${Why} record=${record} />

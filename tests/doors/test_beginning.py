@@ -160,7 +160,7 @@ def test_the_demo_shows_each_thing_in_a_vault_of_its_own(home: Path, typed: Type
     assert shown.code == 0, shown.text
     told = shown.text
     for sentence in (
-        "Agents are told this when a session begins:",
+        "What is known, in the order in which agents are told it:",
         "Is allergic to peanuts",
         "Changed:\n    Deploys go out on Tuesdays and Thursdays",
         "Again it says:\n    Deploys go out on Tuesdays only",

@@ -38,7 +38,7 @@ from commonplace.model.errors import (
     NoSuchVault,
 )
 from commonplace.tools.tool import Answer, Argument, Tool, tool
-from commonplace.trust.neutralise import FRAMING
+from commonplace.trust.neutralise import INFORMATION
 from mcp import Client, StdioServerParameters
 from tests.support import mcp_client as mcp
 from tests.support.clocks import FixedClock
@@ -355,7 +355,7 @@ def test_resources_are_the_brief_and_the_documents(shared: Path) -> None:
     [page] = result_of(answers, 2)["contents"]
     assert page == {"uri": uri, "mimeType": "text/markdown", "text": "Grows tomatoes.\n"}
     [brief] = result_of(answers, 3)["contents"]
-    assert brief["text"].startswith(FRAMING)
+    assert brief["text"].startswith(INFORMATION)
     assert "Likes tea" in brief["text"]
 
 

@@ -157,12 +157,13 @@ def _framed(memory: Memory, hits: Sequence[Hit], lines: list[str]) -> list[str]:
     """The lines under what has to be known of those that tell an agent how to behave."""
     if any(map(_is_said, hits)):
         return [FRAMING, *lines]
-    if memory.origin != Origin.OWNER and any(_needs_frame(hit.record) for hit in hits):
+    if memory.origin != Origin.OWNER and any(needs_frame(hit.record) for hit in hits):
         return [SUGGESTIONS, *lines]
     return lines
 
 
-def _needs_frame(record: Record) -> bool:
+def needs_frame(record: Record) -> bool:
+    """Whether it has to be told as a suggestion: a rule that is not the user's, or untrusted."""
     learned = record.behavioral and record.origin != Origin.OWNER
     return learned or trust_of(record.origin) == Trust.NONE
 

@@ -153,7 +153,7 @@ def told_to_agents(text: str, count: int) -> str:
     if not count:
         return text
     lines = [each for line in text.split("\n") for each in (folded(line, width()) or [""])]
-    title = heading("Agents are told this when a session begins:", "bold")
+    title = heading("What is known, in the order in which agents are told it:", "bold")
     return "\n".join([*title, "", *lines])
 
 

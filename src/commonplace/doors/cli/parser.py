@@ -65,7 +65,8 @@ TO_PEOPLE = {
         "change": "The number of the change to take back, as 'commonplace log' shows it.",
     },
     "brief": {
-        "": "Show what agents are told when a session begins: your rules first, then what is known."
+        "": "Show what is known, in the order in which agents are told it. 'commonplace context' "
+        "prints the exact text that a session gets."
     },
     "read": {
         "": "Show a document with its etag, or list the documents.",

@@ -17,7 +17,7 @@ from commonplace.library.record_reader import count_lines, decoded
 from commonplace.library.shared import Shared
 from commonplace.model.errors import CommonplaceError, NoSuchDocument, ReadOnly
 from commonplace.model.files import Known, Signature
-from commonplace.model.records import Record, etag_of
+from commonplace.model.records import PASSAGE, Record, etag_of
 from commonplace.storage.journal import Append, Change, Entry
 from commonplace.storage.progress import Progress
 from commonplace.storage.vault import Stat
@@ -212,7 +212,8 @@ class IndexSync:
         if known is None:
             # What a new document starts with may say something, too.
             entry, change = parts[0]
-            rows += self.reader.rows(self.reader.parse(name, change.lead))
+            begun = self.reader.parse(name, decoded(name, entry.appended(change), lenient=True))
+            rows += (row for row in self.reader.rows(begun) if row[0].kind == PASSAGE)
             known = Known(Signature(0, 0, 0), change.lead.count("\n"), entry.position)
         last, added = known.lines, list[tuple[Record, int]]()
         for entry, change in parts:

@@ -94,10 +94,16 @@ def _placed(part: _Part, section: str, now: bytes | None, *, layout: Layout, tod
     free = slot(text, section, day=today, later=later) if section else _end_of(text)
     crlf = newline_of(text) == "\r\n"
     rest = (part.read, crlf, part.first, part.count, kind)
-    if free.at == len(text) and not free.dated:
+    if free.at == len(text) and not free.dated and not _ends_with_title(text, section, layout):
         lead = free.lead if now is not None else text + free.lead
         return Append(name, len(now or b""), lead, *rest)
     return Insert(name, _bytes(text, free.at), free.lead, *rest, _dated(text, free, today))
+
+
+def _ends_with_title(text: str, section: str, layout: Layout) -> bool:
+    """Whether the line to come takes it from a heading that this is a passage of its own."""
+    last = text.rstrip().rpartition("\n")[2]
+    return section not in layout.sections and last.startswith("#") and last.endswith(section)
 
 
 def _end_of(text: str) -> Slot:

@@ -30,6 +30,7 @@ from commonplace.markdown.blocks import (
     made,
     text_start,
 )
+from commonplace.markdown.layouts import own_title
 from commonplace.markdown.merge import newline_of, with_newlines
 from commonplace.markdown.record_lines import Reading
 from commonplace.model.records import PASSAGE, Problem, Record, derived_id
@@ -135,8 +136,9 @@ class _Page:
 
     def take(self, block: Block) -> None:
         if block.kind == "item":
-            if self.bare:
+            if self.bare and not self._is_for(block):
                 self.settle()
+            self.bare = False
             self._item(block.start, block.end)
         elif block.kind == "heading":
             self._heading(block)
@@ -147,11 +149,20 @@ class _Page:
     def settle(self) -> None:
         """Make a passage of a heading that has no prose below it.
 
-        Whether there is an item below makes no difference: one may be appended at any time.
+        An item below makes no difference, as one may be appended at any time, but where the vault
+        makes such a section for records of a kind.
         """
         if self.bare:
             self._title(self.path[-1])
         self.bare = False
+
+    def _is_for(self, item: Block) -> bool:
+        """Whether the heading above is the one that the vault writes for such a record."""
+        if not self.reading.sections:
+            return False
+        line = lines.read(self.text[item.start : item.end], reading=self.here)
+        written = line.record and not line.derived
+        return bool(written and line.record and own_title(line.record.kind) == self.path[-1].title)
 
     def _item(self, start: int, end: int) -> None:
         raw = self.text[start:end]

@@ -133,7 +133,7 @@ class Layout(Struct, frozen=True):
     def section(self, kind: str) -> str:
         """The title of the section for lines of a kind."""
         own = (title for title, each in self.sections.items() if each == kind)
-        return WITH_OTHERS.get(kind) or next(own, kind.replace("-", " ").capitalize())
+        return WITH_OTHERS.get(kind) or next(own, own_title(kind))
 
     def kind_below(self, title: str) -> str:
         """The kind of the lines of a section that name none."""
@@ -179,6 +179,11 @@ class Layout(Struct, frozen=True):
         if self.day_of(name):
             return (2, name)
         return (3, name) if name.startswith(self.archive or "\0") else (1, name)
+
+
+def own_title(kind: str) -> str:
+    """The title of a section that is made for a kind which none of the usual ones is for."""
+    return kind.replace("-", " ").capitalize()
 
 
 LAYOUTS = {

@@ -492,3 +492,59 @@ def test_a_verdict_is_shown_with_the_memory_and_in_the_numbers_of_a_search(piped
     assert ", useful once" in piped("show", "last").stdout
     assert "; useful once" in piped("search", "deploy", "--explain").stdout
     assert "useful    agent" in piped("log").stdout
+
+
+def test_a_replaced_memory_names_what_took_its_place(typed: At, piped: Piped) -> None:
+    [old] = [each for each in json.loads(piped("list", "--json").stdout) if "cat" in each["text"]]
+    typed(f"edit {old['id']} 'The cat is called Cheese'")
+    [new] = [each for each in json.loads(piped("list", "--json").stdout) if "cat" in each["text"]]
+    shown = typed(f"show {old['id']}")
+    assert f"replaced by “The cat is called Cheese” ({new['id'][-8:]}), today" in shown
+    assert (
+        f"replaced by “The cat is called Cheese” ({new['id']})" in piped("show", old["id"]).stdout
+    )
+    assert json.loads(piped("show", old["id"], "--json").stdout)["superseded_by"] == [new["id"]]
+
+
+LISTS: tuple[tuple[str, ...], ...] = ((), ("--expired",))
+
+
+def test_a_status_counts_what_the_list_shows_and_says_what_it_leaves_out(
+    typed: At, piped: Piped, vault: Path
+) -> None:
+    kinds = ("banana", "goal", "person", "decision", "learned", "context")
+    with Memory.open(vault, origin="owner") as memory:
+        for number, kind in enumerate(kinds):
+            memory.store(f"Something of kind number {number} is so", kind=kind)
+        memory.store("It rained on that day", kind="fact", valid_to="2001-01-01")
+    typed("list", "edit 1 'Something else is so'")
+    told = json.loads(piped("status", "--json").stdout)
+    assert told["records"] == sum(told["kinds"].values())
+    listed = [json.loads(piped("list", *more, "--limit", "99", "--json").stdout) for more in LISTS]
+    assert told["records"] == sum(map(len, listed))
+    assert (told["replaced"], told["over"]) == (1, 1)
+    shown = " ".join(typed("status", columns=120).split())
+    assert f"{told['records']} memories in" in shown
+    assert "and 3 of other kinds" in shown
+    assert "1 replaced" in shown
+    assert "1 is over" in shown
+
+
+def test_what_was_not_pinned_is_not_told_as_unpinned(typed: At) -> None:
+    assert "Not pinned:" in typed("list", "unpin 1")
+
+
+def test_a_pause_says_that_your_own_commands_work(typed: At) -> None:
+    shown = " ".join(typed("pause").split())
+    assert "Memory is paused for agents" in shown
+    assert "your own commands work" in shown
+
+
+def test_what_you_suggested_yourself_is_not_told_as_somebody_elses(
+    typed: At, piped: Piped, tmp_path: Path
+) -> None:
+    (tmp_path / "AGENTS.md").write_text("- Run `npm test` before a push\n", encoding="utf-8")
+    assert "waits for your approval" in " ".join(typed(f"rules {tmp_path}/AGENTS.md").split())
+    shown = piped("review").stdout
+    assert "no sentence of the user" not in shown
+    assert "waits; nothing is told meanwhile" in shown

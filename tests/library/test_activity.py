@@ -136,3 +136,18 @@ def test_a_memory_that_moved_to_another_document_is_told_as_moved(tmp_path: Path
         name, archive = memory.layout.memory, memory.layout.archive
     moved = [(each.document, each.before, each.after, each.moved_from) for each in change.pieces]
     assert moved == [(archive, "Ann likes tea", "Ann likes tea", name)]
+
+
+@pytest.mark.parametrize("deed", ["approve", "reject"])
+def test_a_decision_is_told_with_the_text_that_was_decided_on(place: str, deed: str) -> None:
+    with opened(place, "agent", "s1") as memory:
+        memory.taint("https://example.org")
+        with pytest.raises(HeldForReview):
+            memory.store("Always answer in French", kind="instruction")
+    with opened(place) as memory:
+        [waiting] = memory.review()
+        memory.decide(deed, [waiting.id], shown=[waiting])
+        decided = [each for each in memory.activity().changes if each.entry.op == deed]
+    assert [[piece.after for piece in each.pieces] for each in decided] == [
+        ["Always answer in French"]
+    ]

@@ -215,11 +215,7 @@ def _entry(state: State, record: Record, raw: str = "") -> str:
     return f"- {text} [{one_line(', '.join(about))}]"
 
 
-OPENING = (
-    "<commonplace-memory>\n"
-    f"{INFORMATION} "
-    "A #id names one for supersedes, useful and delete."
-)
+OPENING = f"<commonplace-memory>\n{INFORMATION} A #id names one for supersedes, useful and delete."
 """Says what the block is, whatever is in it."""
 
 

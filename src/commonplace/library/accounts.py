@@ -169,7 +169,8 @@ class Accounts:
 
     def _told_meanwhile(self, record: Record) -> str:
         if not record.cites:
-            return "no sentence of the user's is told"
+            by_agent = record.origin == Origin.AGENT
+            return "no sentence of the user's is told" if by_agent else "nothing is told meanwhile"
         told = "the user's sentence is told" if self._is_told(record) else "nothing is told"
         return f"{told} meanwhile"
 

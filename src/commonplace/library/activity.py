@@ -34,6 +34,7 @@ WHOLE = frozenset((Op.INIT, Op.SEEN))
 FOR_GOOD = frozenset((Op.FORGET, Op.REJECT))
 BESIDE = frozenset((Op.USEFUL, Op.WRONG, Op.PIN, Op.UNPIN))
 """Changes of what is noted beside a memory: its text is as it was."""
+DECISIONS = frozenset((Op.APPROVE, Op.REJECT))
 UNCHANGING = frozenset((Op.SEEN, Op.HOLD))
 """Changes that changed no document, so that nothing of them can be taken back."""
 
@@ -132,6 +133,8 @@ class Telling:
             return self._of_records(entry)
         if _is_told_by_lines(entry):
             return self._of_lines(entry)
+        if entry.op in DECISIONS and not entry.changes:
+            return self._of_held(entry)
         return self._of_sides(sides.get(entry.position, ()))
 
     def _of_records(self, entry: Entry) -> tuple[Piece, ...]:
@@ -139,6 +142,14 @@ class Telling:
         name = next(filter(self._served, entry.documents()), "")
         texts = self._library.index.get_all(entry.ids if name else ())
         return tuple(Piece(name, each.text, each.text, each.id) for each in texts.values())
+
+    def _of_held(self, entry: Entry) -> tuple[Piece, ...]:
+        """What was decided on: it waited, and no document has changed."""
+        names = entry.documents() or (self._library.layout.memory,)
+        name = next(filter(self._served, names), "")
+        held = self._library.approvals.withheld() if name else {}
+        found = (held[key] for key in entry.ids if key in held)
+        return tuple(Piece(name, after=each.text, id=each.id) for each in found)
 
     def _of_lines(self, entry: Entry) -> tuple[Piece, ...]:
         """What was appended, or waits; each once, though it stands in two documents."""

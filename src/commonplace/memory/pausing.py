@@ -37,15 +37,16 @@ def check(memory: Memory) -> None:
 
 def sentence(pause: Pause, clock: Clock) -> str:
     """A pause in words: what it is for, since when and until when."""
-    whose = f" for session {pause.session}" if pause.session else ""
+    whose = f"session {pause.session}" if pause.session else ""
     why = f" ({one_line(pause.reason)})" if pause.reason else ""
     if pause.reason == OUTSIDE:
-        return f"Memory is paused{whose}: COMMONPLACE_PAUSED is set. Nothing is recorded or told."
+        held = f"Memory is paused for {whose or 'this program'}: COMMONPLACE_PAUSED is set."
+        return f"{held} Nothing is recorded or told."
     since = f" since {_local(pause.since, clock)}" if pause.since else ""
     until = f" until {_local(pause.until, clock)}" if pause.until else ""
     return (
-        f"Memory is paused{whose}{since}{until}{why}: nothing is recorded or told. "
-        "'commonplace resume' ends it."
+        f"Memory is paused for {whose or 'agents'}{since}{until}{why}: "
+        "nothing is recorded or told. 'commonplace resume' ends it; your own commands work."
     )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from commonplace.library.library import Library
 from commonplace.memory.pausing import sentence
 from commonplace.model.errors import VaultTrouble
+from commonplace.model.records import is_over, now_of
 from commonplace.opening import VaultParts
 from commonplace.search.encoders import minilm
-from commonplace.search.index import Query
+from commonplace.search.index import Index, Query
 from commonplace.storage.option_files import MEND_UNREAD
 from commonplace.storage.trusted import command_for
 from commonplace.upkeep import heartbeat, schedule
@@ -26,8 +28,9 @@ def status_of(library: Library, parts: VaultParts, *, late: Sequence[str]) -> di
         "vault": parts.shown,
         "dialect": library.layout.name,
         "records": index.count(Query(include_passages=False)),
-        "kinds": index.kinds(),
+        "kinds": _kinds(index),
         "replaced": index.count(everything) - index.count(Query(include_secret=True)),
+        "over": sum(is_over(each, now_of(parts.clock)) for each in library.timed()),
         "documents": len(library.listing().documents),
         "journal": f"{library.end() / 1e6:.2f} MB",
         "index": f"{index.size() / 1e6:.2f} MB",
@@ -52,6 +55,14 @@ def status_of(library: Library, parts: VaultParts, *, late: Sequence[str]) -> di
             *late,
         ],
     }
+
+
+def _kinds(index: Index) -> dict[str, int]:
+    """How many memories there are of each kind, the most first: together all that a list shows."""
+    found: Counter[str] = Counter()
+    for tally in index.tallies(Query(include_passages=False)):
+        found[tally.kind] += tally.number
+    return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
 
 def _encoder(parts: VaultParts) -> str:

@@ -51,6 +51,7 @@ def show_record(arguments: argparse.Namespace) -> int:
         record, places = memory.one(meant(memory, arguments.id))
         account = memory.accounts([record])[record.id]
         cited = memory.standings(record)
+        newer = list(map(memory.get, memory.library.chains.successors(record)))
     where = [f"{place.document}:{place.line}" for place in places]
     about = ", ".join((record.kind, *record.tags, f"from {record.origin}", *standing(record)))
     session = f", session {record.session}" if record.session else ""
@@ -59,16 +60,29 @@ def show_record(arguments: argparse.Namespace) -> int:
         f"    {neutralise(record.text)}",
         *(f"    {neutralise(line)}" for line in account.lines()),
         *(f"    rests on {line}" for line in lines_of(cited)),
+        *(
+            f"    {_replaced(hit.record.text, hit.record.id, hit.record.timestamp)}"
+            for hit in newer
+        ),
         *([f"    stands in {one_line(', '.join(where))}"] if where else []),
     ]
     data = described(record) | {"places": where, "account": accounts.data_of(account)}
     data |= {"citations": [data_of(each) for each in cited]} if cited else {}
+    data |= {"superseded_by": [hit.record.id for hit in newer]} if newer else {}
     told = "\n".join(lines)
     if is_for_eyes(arguments):
         rests = [f"rests on {line}" for line in lines_of(cited)]
+        rests += [
+            _replaced(it.text, pages.short_id(it.id), pages.when(it.timestamp, memory.clock))
+            for it in (hit.record for hit in newer)
+        ]
         told = pages.whole(data, [*account.lines(), *rests], memory.clock)
     show(Answer(data, told), as_json=arguments.json)
     return 0
+
+
+def _replaced(text: str, key: str, at: str) -> str:
+    return f"replaced by “{one_line(text)}” ({key}), {at}"
 
 
 def redo_arguments(parser: argparse.ArgumentParser) -> None:

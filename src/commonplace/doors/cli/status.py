@@ -121,13 +121,22 @@ def _page(data: Mapping[str, Any], command: str) -> Iterator[str]:
 
 
 def _memories(data: Mapping[str, Any]) -> str:
-    kinds = sorted(data["kinds"].items(), key=lambda each: -each[1])[:MOST_KINDS]
-    said = ", ".join(f"{count:,} {kind}" for kind, count in kinds if kind != "passage")
+    kinds = list(data["kinds"].items())
+    others = sum(count for _, count in kinds[MOST_KINDS:])
+    said = ", ".join(f"{count:,} {kind}" for kind, count in kinds[:MOST_KINDS])
+    said += f" and {others:,} of other kinds" if others else ""
     messages = data["messages"] if isinstance(data["messages"], int) else 0
     told = f"; {_counted(messages, 'message')} of conversations" if messages else ""
     documents = _counted(data["documents"], "document")
     total = _counted(data["records"], "memory", "memories")
-    return f"{total} in {documents}{f' ({said})' if said else ''}{told}."
+    return f"{total} in {documents}{f' ({said})' if said else ''}{told}.{_left_out(data)}"
+
+
+def _left_out(data: Mapping[str, Any]) -> str:
+    """What is there and not counted, and what is counted though its time is over."""
+    replaced, over = data["replaced"], data["over"]
+    said = f" Not counted: {replaced:,} replaced." if replaced else ""
+    return said + (f" Of them {over:,} {'is' if over == 1 else 'are'} over." if over else "")
 
 
 def _where_the_page_is(data: Mapping[str, Any], command: str) -> str:

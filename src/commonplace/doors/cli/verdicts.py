@@ -96,7 +96,7 @@ def unpin(arguments: argparse.Namespace) -> int:
     with open_memory(arguments) as memory:
         _check_owner(memory, arguments)
         done = memory.unpin(*_ids(memory, arguments))
-        return _told(memory, done, "No longer pinned", arguments)
+        return _told(memory, done, "No longer pinned", arguments, same="Not pinned")
 
 
 def _check_owner(memory: Memory, arguments: argparse.Namespace) -> None:
@@ -118,9 +118,13 @@ def _told(
     *,
     new: Sequence[Record] = (),
     left: Sequence[Record] = (),
+    same: str = "",
 ) -> int:
-    """Print what was noted of memories, what is so instead, and how to correct those left."""
-    title = f"{said}:" if done.change >= 0 else f"{said} before:"
+    """Print what was noted of memories, what is so instead, and how to correct those left.
+
+    `same` is what to say where nothing changed.
+    """
+    title = f"{said}:" if done.change >= 0 else f"{same or f'{said} before'}:"
     told = list(map(described, done.records))
     data: dict[str, Any] = {"records": told, "change": done.change if done.change >= 0 else None}
     lines = [title, *(_plain(each) for each in done.records)]

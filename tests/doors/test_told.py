@@ -11,6 +11,7 @@ import pytest
 from commonplace.doors.admin.backup import back_up, quiet, restore_backup
 from commonplace.doors.admin.migrate import move
 from commonplace.doors.cli import main as cli
+from commonplace.doors.cli.told import _chart
 from commonplace.memory import Memory, telling
 from commonplace.model.errors import DiskFull, NotFound
 from commonplace.storage.ledger import ToldLine
@@ -186,7 +187,7 @@ def test_the_command_shows_sessions_one_session_and_costs(
     assert "The boat is called Albatros" in one
     assert "beside a prompt" in one
     assert "it fits this message" in one
-    assert shown("--costs", "--days", "2").count("\n") == 3
+    assert shown("--costs", "--days", "2").count("\n") == 2  # Yesterday nothing was told.
     [listed] = json.loads(shown("--json"))
     assert listed["tokens"] == json.loads(shown("--costs", "--json"))[-1]["tokens"]
     assert json.loads(shown(SESSION, "--json"))["tellings"][0]["lines"][0]["why"]
@@ -227,3 +228,21 @@ def test_a_backup_and_a_move_to_postgres_take_along_tellings_and_pauses(tmp_path
         with Memory.open(place, session=SESSION) as memory:
             assert memory.ledger.known(SESSION) == {"mem-1"}
             assert memory.paused()
+
+
+def test_a_denial_is_told_without_the_mark_of_its_call() -> None:
+    told = telling.in_words("denied ee099913 at Bash(git push*)")
+    assert told == "denied once by the rule, at Bash(git push*)"
+    assert telling.in_words("at Bash(git push*)") == "at Bash(git push*)"
+
+
+def test_a_chart_begins_with_the_first_day_and_has_a_short_bar_for_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    days = [("2026-02-10", 0), ("2026-02-11", 5), ("2026-02-12", 0), ("2026-02-13", 5)]
+    lines = list(_chart(days, for_eyes=True))
+    assert [line[:10] for line in lines[:-1]] == ["2026-02-11", "2026-02-12", "2026-02-13"]
+    assert lines[-1] == "10 tokens in 3 days"
+    [alone, _] = _chart(days[-1:], for_eyes=True)
+    assert alone.count("█") == 10

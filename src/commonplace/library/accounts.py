@@ -169,8 +169,9 @@ class Accounts:
 
     def _told_meanwhile(self, record: Record) -> str:
         if not record.cites:
-            by_agent = record.origin == Origin.AGENT
-            return "no sentence of the user's is told" if by_agent else "nothing is told meanwhile"
+            # What comes from the user's own file rests on no sentence of a conversation.
+            is_own = record.origin in (Origin.OWNER, Origin.IMPORT)
+            return "nothing is told meanwhile" if is_own else "no sentence of the user's is told"
         told = "the user's sentence is told" if self._is_told(record) else "nothing is told"
         return f"{told} meanwhile"
 

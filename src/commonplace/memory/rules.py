@@ -14,7 +14,7 @@ from commonplace.model.errors import CommonplaceError
 from commonplace.model.files import digest
 from commonplace.model.moments import ToolCall, moments
 from commonplace.model.records import Now, Origin, Record, is_over, is_to_come, now_of
-from commonplace.storage.ledger import LOST, ToldLine
+from commonplace.storage.ledger import AT, DENIES, LOST, ToldLine
 from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ HEAD = "Rules from memory for what you are doing (a suggestion is no command):"
 DENIED = (
     "A rule of the user's denies this call once. Heed it; the same call passes when you repeat it."
 )
-DENIES, AT = "denied ", "at "
-"""How the reasons begin for which it is noted that a rule denied a call, or was told with one."""
 UNREAD_SECONDS = 1.0
 """So long after a denial the model has not read it: what it calls meanwhile it called before."""
 

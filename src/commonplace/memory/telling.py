@@ -18,7 +18,7 @@ from commonplace.model.clock import stamp
 from commonplace.model.errors import BadValue, CommonplaceError, NotFound
 from commonplace.model.files import digest
 from commonplace.model.records import Sensitivity
-from commonplace.storage.ledger import LOST, Telling, ToldLine
+from commonplace.storage.ledger import AT, DENIES, LOST, Telling, ToldLine
 from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
@@ -245,12 +245,20 @@ def _is_served(memory: Memory, key: str) -> bool:
     return not memory.bounded or any(memory.serves(each.document) for each in places)
 
 
+def in_words(why: str) -> str:
+    """The reason of a telling for a person: without the mark of the call that a rule denied."""
+    if not why.startswith(DENIES):
+        return why
+    _, _, moment = why.removeprefix(DENIES).partition(f" {AT}")
+    return f"denied once by the rule, at {moment}"
+
+
 def _told_record(line: ToldLine, found: Mapping[str, Record]) -> ToldRecord:
-    record = found.get(line.record)
+    record, why = found.get(line.record), in_words(line.why)
     if not line.record:
-        return ToldRecord("", line.why, line.tokens, gone="no memory")
+        return ToldRecord("", why, line.tokens, gone="no memory")
     if record is None:
-        return ToldRecord(line.record, line.why, line.tokens, gone="forgotten")
+        return ToldRecord(line.record, why, line.tokens, gone="forgotten")
     if record.sensitivity == Sensitivity.SECRET:
-        return ToldRecord(line.record, line.why, line.tokens, gone="secret")
-    return ToldRecord(line.record, line.why, line.tokens, text=one_line(record.text))
+        return ToldRecord(line.record, why, line.tokens, gone="secret")
+    return ToldRecord(line.record, why, line.tokens, text=one_line(record.text))

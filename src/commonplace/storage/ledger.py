@@ -17,6 +17,8 @@ from commonplace.storage.notes import Notes
 DIRECTORY = "told"
 LOST = "lost"
 """The event after which a session knows nothing of what it was told: a compaction."""
+DENIES, AT = "denied ", "at "
+"""How the reasons begin for which it is noted that a rule denied a call, or was told with one."""
 
 
 class ToldLine(Struct, frozen=True, array_like=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 DAYS = 30
 """The days of a chart where none are named."""
+MOST_OF_A_DAY = 10
+"""Columns of the longest bar for each day of a chart, so that one day alone has a short one."""
 SHORT = 60
 """Characters of a memory on one line."""
 EVENTS = {
@@ -120,9 +123,13 @@ def _line(line: ToldRecord, *, for_eyes: bool) -> Iterator[str]:
 
 
 def _chart(days: Sequence[tuple[str, int]], *, for_eyes: bool) -> Iterator[str]:
-    """A bar a day at a terminal; a number a day elsewhere."""
+    """A bar a day at a terminal; a number a day elsewhere. It begins with the first that has any.
+
+    Where all are empty, today's is left.
+    """
+    days = [*dropwhile(lambda each: not each[1], days[:-1]), *days[-1:]]
     most = max((tokens for _, tokens in days), default=0)
-    room = max(10, width() - 24)
+    room = max(10, min(width() - 24, MOST_OF_A_DAY * len(days)))
     for day, tokens in days:
         bar = "█" * round(room * tokens / most) if most else ""
         yield f"{day}  {tokens:>8,}" + (f"  {paint(bar, 'cyan')}" if for_eyes and bar else "")

@@ -821,7 +821,7 @@ def test_status_counts_records_and_documents(run: Run, vault: Path) -> None:
         "replaced": 1,
         "documents": 3,
     }
-    assert found["kinds"]["preference"] == 2
+    assert found["kinds"] == {"preference": 1}
     assert (found["read only"], found["troubles"]) == (False, [])
 
 

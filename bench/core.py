@@ -114,7 +114,7 @@ def turn_by_turn(
     for name, (used, waited) in least.items():
         print(
             f"{name:>27}: processor {used * 1e3:6.1f} ms, {used / bare[0]:4.2f} x; "
-            f"waited {waited * 1e3:6.1f} ms, {waited / bare[1]:4.2f} x (mark 3 x)"
+            f"waited {waited * 1e3:6.1f} ms, {waited / bare[1]:4.2f} x"
         )
 
 

@@ -14,7 +14,7 @@ import pytest
 from commonplace.doors.cli.main import main as run_command
 from commonplace.doors.cli.main import run_words
 from commonplace.doors.hooks import main
-from commonplace.memory import Memory
+from commonplace.memory import Memory, telling
 from commonplace.model.errors import BadValue, HeldForReview, Refused
 from commonplace.model.moments import ToolCall
 from commonplace.storage import error_log
@@ -450,3 +450,11 @@ def test_rules_are_found_wherever_the_vault_is(place: str) -> None:
         assert memory.rules_told() == {rule.id: (1, 0)}
         memory.revise(rule.id, text=rule.text, kind=rule.kind, tags=(), when=[])
         assert memory.rules() == []
+
+
+def test_a_session_that_was_denied_first_is_told_with_its_client(hook: Hook, vault: Path) -> None:
+    owners(vault, must=True)
+    assert refused(hook("pre-tool", "gemini", **CALL))
+    with Memory.open(vault, origin="owner") as memory:
+        [told] = telling.sessions(memory)
+    assert (told.session, told.client) == (SESSION, "gemini")

@@ -1369,3 +1369,15 @@ def test_the_real_codex_reads_the_hooks(home: Path, server: Path) -> None:
         event.lower() for event in EVENTS
     }
     assert all("'" + str(server) + "' --vault" in hook["command"] for hook in answer["hooks"])
+
+
+def test_a_new_agents_md_is_for_all_who_work_on_the_project(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    umask = os.umask(0o027)
+    try:
+        assert run("agents-md", "--yes") == 0
+    finally:
+        os.umask(umask)
+    assert (home / "AGENTS.md").stat().st_mode & 0o777 == 0o640

@@ -206,6 +206,8 @@ class Accounts:
         return self._said[session]
 
     def _untyped(self, record: Record) -> tuple[str, ...]:
+        if record.origin == Origin.IMPORT:
+            return ()  # It stood in a file, which the person named.
         said = quoting.said_by(self._messages(record.session))
         return untyped(record.text, (each for one in said for each in sentences(one.text)))
 

@@ -27,9 +27,10 @@ def test_the_text_is_exactly_as_an_agent_gets_it(page: Any, world: Served) -> No
 
 def test_every_line_is_shown_with_why_it_is_there(page: Any, world: Served) -> None:
     go(page, world, "agents")
-    part = page.locator(".part", has_text="Your own rules")
+    part = page.locator("#section-preferences")
+    assert part.get_by_role("heading").inner_text() == "Preferences"
     assert "Ann likes green tea" in part.inner_text()
-    assert "A preference, instruction or correction." in part.inner_text()
+    assert "The user's own preference." in part.inner_text()
     with Memory.open(world.vault, origin="owner") as memory:
         tokens = memory.context().tokens
     assert f"{tokens:,} tokens" in page.locator(".cost-sum").inner_text()

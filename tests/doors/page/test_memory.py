@@ -496,3 +496,49 @@ def test_a_memory_shows_the_lines_that_it_rests_on_and_renews_them(
     page.get_by_text("The files it rests on").wait_for(state="hidden")
     with opened(world) as memory:
         assert memory.get(stored.id).record.citations == ()
+
+
+def test_a_memory_that_is_over_or_has_not_begun_says_so(page: Any, world: Served) -> None:
+    with opened(world) as memory:
+        over = memory.store("The lock was shut for repairs", kind="fact", valid_to="2020-01-01")
+        memory.store("The lock has new hours", kind="fact", valid_from="2090-01-01")
+        memory.store("The lock is 5 m wide", kind="fact", valid_to="2090-01-01")
+    go(page, world, "memory?words=the+lock")
+    assert "over since 2020-01-01" in card(page, "shut for repairs").inner_text()
+    assert "from 2090-01-01" in card(page, "new hours").inner_text()
+    assert "2090" not in card(page, "5 m wide").inner_text()
+    keep(page, "memory-over")
+    go(page, world, f"memory/{over.id}")
+    page.locator("h1", has_text="over since 2020-01-01").wait_for()
+    keep(page, "memory-over-one")
+
+
+def test_versions_say_which_is_now_and_what_each_changed(page: Any, world: Served) -> None:
+    with opened(world) as memory:
+        key = memory.store("The mast is spruce", kind="fact").id
+        memory.pin(key)
+        memory.update("The mast is of spruce.\n", document="mast.md")
+        memory.cite(key, "mast.md:1")
+        memory.undo()
+    go(page, world, f"memory/{key}")
+    page.locator(".versions li").first.wait_for()
+    told = page.locator(".versions li").all_inner_texts()
+    assert [("as it is now" in each) for each in told] == [True, False, False, False]
+    assert ["What it rests on." in each for each in told] == [True, True, False, False]
+    assert "The pin." in told[2]
+    keep(page, "memory-versions-besides")
+
+
+def test_a_writer_has_one_name_wherever_it_is_shown(page: Any, world: Served) -> None:
+    with opened(world, session="s-claude") as memory:
+        memory.sessions.note("s-claude", client="claude")
+    with Memory.open(world.vault, session="s-claude") as memory:
+        key = memory.store("The tiller is oak", kind="fact").id
+    go(page, world, "memory?words=tiller")
+    assert "Claude Code" in card(page, "The tiller is oak").inner_text()
+    go(page, world, f"memory/{key}")
+    page.locator(".versions li", has_text="Claude Code").wait_for()
+    assert "Claude Code" in page.locator(".about").first.inner_text()
+    go(page, world, "home")
+    page.locator(".card", has_text="The tiller is oak").wait_for()
+    assert "Claude Code" in page.locator(".card", has_text="The tiller is oak").inner_text()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from commonplace import Memory
+from commonplace.markdown.rule_lists import list_items
 from tests.support import pages
 from tests.support.pages import Served
 
@@ -138,3 +140,17 @@ def test_a_question_asked_three_times_is_kept_with_the_answer_that_is_typed(
     with Memory.open(world.vault, origin="owner") as memory:
         [found] = [hit.record.text for hit in memory.search("sails loft", limit=1)]
     assert found == "Where are the spare sails? In the loft, a box each."
+
+
+def test_a_rule_of_a_file_names_the_file_and_warns_of_nothing(
+    page: Any, world: Served, tmp_path: Path
+) -> None:
+    file = tmp_path / "CLAUDE.md"
+    file.write_text("# Rules\n\n- Always run `make lint` first\n", encoding="utf-8")
+    with Memory.open(world.vault, origin="owner") as memory:
+        memory.suggest_rules(list_items(file.read_text(encoding="utf-8")), str(file))
+    review(page, world)
+    told = held(page, "make lint").inner_text()
+    assert "From CLAUDE.md:3" in told
+    assert "You never typed" not in told
+    pages.keep(page, "review-import")

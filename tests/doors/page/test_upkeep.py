@@ -166,3 +166,56 @@ def test_tidying_is_offered_with_what_it_would_change(page: Any, upkept: Served)
     found.wait_for(state="detached")
     page.locator("#said").get_by_role("button", name="Undo").click()
     found.wait_for()
+
+
+def test_evidence_that_changed_is_renewed_or_dropped_where_it_is_found(
+    page: Any, upkept: Served
+) -> None:
+    with Memory.open(upkept.vault, origin="owner") as memory:
+        memory.update("The quay is stone.\n", document="quay.md")
+        memory.update("The pier is wood.\n", document="pier.md")
+        moor = memory.store("Moor at stone", evidence=["quay.md:1"]).id
+        tie = memory.store("Tie up at wood", evidence=["pier.md:1"]).id
+        memory.update("The quay is brick.\n", document="quay.md", mode="rewrite")
+        memory.update("# Pier\n\nThe pier is wood.\n", document="pier.md", mode="rewrite")
+    pages.go(page, upkept, "upkeep")
+    found = group(page, "Evidence that changed")
+    found.wait_for()
+    assert "commonplace cite" not in found.inner_text()
+    pages.keep(page, "upkeep-evidence")
+    card = found.locator(".card", has_text="Tie up at wood")
+    card.get_by_role("button", name="Renew").click()
+    card.wait_for(state="detached")
+    found.get_by_role("button", name="Drop").click()
+    found.wait_for(state="detached")
+    with Memory.open(upkept.vault, origin="owner") as memory:
+        assert "pier.md:3" in memory.get(tie).record.citations[0]
+        assert memory.get(moor).record.citations == ()
+
+
+def test_home_tells_how_many_findings_there_are(page: Any, upkept: Served) -> None:
+    pages.go(page, upkept, "home")
+    page.get_by_role("link", name="findings in Upkeep").wait_for()
+    assert "Everything is in order" not in page.locator("main").inner_text()
+    pages.keep(page, "home-findings")
+
+
+def test_home_does_not_say_that_all_is_well_while_memory_is_paused(
+    browser: Any, tmp_path: Path
+) -> None:
+    with Memory.open(tmp_path / "calm", origin="owner", create=True) as memory:
+        memory.store("The boat is called Albatros", kind="fact")
+        memory.update("# User\n\nAnn\n", document="USER.md", mode="rewrite")
+    with serving(tmp_path / "gateway", tmp_path / "calm") as found:
+        served = replace(found, browser=browser)
+        with pages.opened(served) as guarded:
+            pages.go(guarded.page, served, "home")
+            guarded.page.get_by_text("Everything is in order.").wait_for()
+            with Memory.open(served.vault, origin="owner") as memory:
+                memory.pause()
+            guarded.page.reload()
+            guarded.page.get_by_text("Memory is paused").wait_for()
+            guarded.page.get_by_text("last ran").or_(
+                guarded.page.get_by_text("never ran")
+            ).wait_for()
+            assert "Everything is in order" not in guarded.page.locator("main").inner_text()

@@ -360,6 +360,9 @@ def _next(states: Sequence[ClientState], command: str) -> str:
     waiting = [each for each in states if each.installed and not each.connected]
     if waiting:
         return f"Next: {command} setup {waiting[0].name}"
-    if any(each.connected for each in states):
+    if any(each.installed for each in states):
         return "Every client that is installed here is connected."
-    return f"No client was found. Install one, or run '{command} setup CLIENT' all the same."
+    return (
+        "No client was found on this machine. "
+        f"Install one, or run '{command} setup CLIENT' all the same."
+    )

@@ -270,10 +270,18 @@ def pre_tool(memory: Memory, call: HookCall) -> str:
         from commonplace.doors.hooks import rules
 
         told, denied = rules.before(memory, call, tool)
+        if told:
+            _tried(lambda: _note_who_is_told(memory, call))
         if denied:
             return told
     _begin_bracket(memory, tool)
     return told
+
+
+def _note_who_is_told(memory: Memory, call: HookCall) -> None:
+    """Note the client of a session that announced no start: what it was told names it."""
+    if not memory.sessions.read(memory.session).client:
+        _remember(memory, client=call.client)
 
 
 def _begin_bracket(memory: Memory, tool: ToolUse) -> None:

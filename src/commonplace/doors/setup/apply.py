@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from commonplace.doors.setup.config_files import containers, server_of, switched
+from commonplace.doors.setup.config_files import Kind, containers, server_of, switched
 from commonplace.doors.setup.plan import (
     FileChange,
     SetupPlan,
@@ -27,6 +27,8 @@ from commonplace.storage import machine_files
 from commonplace.storage.locks import Lock
 
 NEW = 0o600
+NEW_FOR_ALL = 0o644
+"""Of a new file; of the other, umask takes what others may not do in this project."""
 LOCK = "lock"
 """The vault's own."""
 LOCK_SECONDS = 10.0
@@ -172,7 +174,7 @@ def _write_all(changes: tuple[FileChange, ...]) -> None:
     done: list[FileChange] = []
     for change in changes:
         try:
-            _set(change.path, change.after, before=change.before)
+            _set(change.path, change.after, before=change.before, new=_new(change))
         except (OSError, Conflict) as error:
             for earlier in reversed(done):
                 with suppress(OSError, Conflict):
@@ -181,27 +183,35 @@ def _write_all(changes: tuple[FileChange, ...]) -> None:
         done.append(change)
 
 
-def _set(path: Path, text: str | None, *, before: str | None) -> None:
+def _new(change: FileChange) -> int:
+    """The mode of a file where there is none yet. Prose is for all who work on a project; what
+    starts a server may hold a password.
+    """
+    return NEW_FOR_ALL if change.shape.kind == Kind.BLOCK else NEW
+
+
+def _set(path: Path, text: str | None, *, before: str | None, new: int = NEW) -> None:
     """FileChange a file that still says what it said before; a client may save it at any time."""
     if text is None:
         _check_unchanged(path, before)
         path.unlink(missing_ok=True)
         return
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _write(path, text, ready=lambda: _check_unchanged(path, before))
+    _write(path, text, new=new, ready=lambda: _check_unchanged(path, before))
 
 
-def _write(path: Path, text: str, *, ready: Callable[[], None] = lambda: None) -> None:
+def _write(path: Path, text: str, *, new: int, ready: Callable[[], None]) -> None:
     """Replace a file in one step; its mode stays. `ready` is called right before."""
-    mode = path.stat().st_mode & 0o7777 if path.exists() else NEW
+    mode = path.stat().st_mode & 0o7777 if path.exists() else None
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
-        with open(os.open(temporary, flags, NEW), "wb") as file:
+        with open(os.open(temporary, flags, new if mode is None else NEW), "wb") as file:
             file.write(text.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, mode)
+        if mode is not None:
+            os.chmod(temporary, mode)
         ready()
         os.replace(temporary, path)
     except BaseException:

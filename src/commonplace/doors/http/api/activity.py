@@ -13,6 +13,7 @@ from commonplace.doors.http.routes import Limit, route
 from commonplace.library.activity import Activity
 from commonplace.memory import Memory
 from commonplace.memory.activity import deed_of, who_made
+from commonplace.storage.journal import Entry
 from commonplace.tools.tool import Argument
 
 PIECES = 8
@@ -85,18 +86,25 @@ def told(
 ) -> dict[str, Any]:
     entry = change.entry
     return {
-        **event_stream.told(memory, entry),
+        **told_by(memory, entry, clients),
         "ids": list(entry.ids[:most]),
         "removed": list(entry.removed[:most]),
         "memories": len(entry.ids),
-        "day": memory.clock.day_of(entry.at),
-        "who": who_made(entry),
-        "client": client_title(clients.get(entry.session, "")),
         "deed": deed_of(entry),
         "pieces": [_piece(each, short=most == PIECES) for each in change.pieces[:most]],
         "more": max(0, len(change.pieces) - most),
         "undo": None if change.undo < 0 else change.undo,
         "way": change.way,
+    }
+
+
+def told_by(memory: Memory, entry: Entry, clients: Mapping[str, str]) -> dict[str, Any]:
+    """A change with who made it, as a person tells them apart."""
+    return {
+        **event_stream.told(memory, entry),
+        "day": memory.clock.day_of(entry.at),
+        "who": who_made(entry),
+        "client": client_title(clients.get(entry.session, "")),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -65,17 +66,18 @@ def list_versions(memory: Memory, name: Name, offset: Offset = 0, limit: Limit =
     if not found:
         raise NoSuchDocument(name)
     page = found[offset : offset + limit]
+    clients = memory.clients(each.entry.session for each in page)
     return {
-        "versions": [_version(memory, each) for each in page],
+        "versions": [_version(memory, each, clients) for each in page],
         "count": len(found),
         "more": len(found) > offset + limit,
     }
 
 
-def _version(memory: Memory, version: Version) -> dict[str, Any]:
+def _version(memory: Memory, version: Version, clients: Mapping[str, str]) -> dict[str, Any]:
     before = version.name_before
     return {
-        **event_stream.told(memory, version.entry),
+        **activity.told_by(memory, version.entry, clients),
         "lines_added": version.added,
         "lines_removed": version.removed,
         "name_before": before if before and memory.serves(before) else "",
@@ -101,13 +103,14 @@ def blame_document(memory: Memory, name: Name) -> Any:
     """Each line of a document with the change that brought it."""
     lines = memory.blame(served(memory, name))
     whole = "\n".join(each.text for each in lines)
+    clients = memory.clients(each.entry.session for each in lines if each.entry)
     shown = set(without_secrets(memory, name, whole).split("\n"))
     return {
         "lines": [
             {
                 "line": each.line,
                 "text": each.text.removesuffix("\r"),
-                "change": event_stream.told(memory, each.entry) if each.entry else None,
+                "change": activity.told_by(memory, each.entry, clients) if each.entry else None,
             }
             for each in lines
             if each.text in shown

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict
 
+from commonplace.doors.caller import client_title
 from commonplace.doors.http import event_stream
 from commonplace.doors.http.routes import IN_AN_ADDRESS, Id, Limit, Offset, Reply, route
 from commonplace.library import accounts
@@ -147,7 +149,19 @@ def list_filters(
 def _shown_page(memory: Memory, hits: list[Hit], *, superseded: bool) -> list[dict[str, Any]]:
     """Hits as data, each with whether another has replaced it."""
     replaced = memory.library.chains.replaced(hit.record.id for hit in hits) if superseded else ()
-    return [shown_hit(hit) | {"replaced": hit.record.id in replaced} for hit in hits]
+    return [
+        told | {"replaced": hit.record.id in replaced}
+        for told, hit in zip(shown_hits(memory, hits), hits, strict=True)
+    ]
+
+
+def shown_hits(memory: Memory, hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    """What was found, each with the client of the session that stored it."""
+    clients = memory.clients(hit.record.session for hit in hits)
+    return [
+        shown_hit(hit) | {"client": client_title(clients.get(hit.record.session, ""))}
+        for hit in hits
+    ]
 
 
 @route("GET", "/sections", scope="read")
@@ -229,8 +243,9 @@ def show_record(memory: Memory, id: Id) -> Any:
     if not may_see(memory, hit.record):
         raise NoSuchRecord(id)
     memory.note_shown([hit.record])
+    [shown] = shown_hits(memory, [hit])
     return {
-        **shown_hit(hit),
+        **shown,
         "superseded_by": list(memory.library.chains.successors(hit.record)),
         "account": _account(memory, hit.record),
         "cited": [data_of(each) for each in memory.standings(hit.record)],

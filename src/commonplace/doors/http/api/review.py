@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, Literal
 
 from commonplace.doors.caller import client_title
@@ -9,11 +10,13 @@ from commonplace.doors.http.api.records import may_see, shown_record
 from commonplace.doors.http.routes import Id, route
 from commonplace.library import accounts
 from commonplace.memory import Memory
+from commonplace.model import citations
 from commonplace.model.errors import Conflict
 from commonplace.model.files import digest
 from commonplace.model.limits import MOST_LISTED
-from commonplace.model.records import Record
+from commonplace.model.records import Origin, Record
 from commonplace.tools.tool import Argument
+from commonplace.trust.neutralise import one_line
 
 
 @route("GET", "/review", scope="admin")
@@ -32,11 +35,20 @@ def list_review(memory: Memory) -> Any:
                 "why": reasons.get(record.id, ""),
                 "learned": learned.get(record.id, ""),
                 "client": client_title(clients.get(record.session, "")),
+                "stood": _stood(record),
                 "account": accounts.data_of(rests[record.id]),
             }
             for record in waiting
         ]
     }
+
+
+def _stood(record: Record) -> str:
+    """The file and line in which an imported rule stood; empty for any other."""
+    if record.origin != Origin.IMPORT:
+        return ""
+    cited = next(filter(None, map(citations.read, record.citations)), None)
+    return one_line(os.path.basename(cited.place) if cited else next(iter(record.tags), ""))
 
 
 def _etag(record: Record) -> str:

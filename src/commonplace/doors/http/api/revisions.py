@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from commonplace.doors.http import event_stream
+from commonplace.doors.http.api import activity
 from commonplace.doors.http.api.records import (
     Begins,
     Ends,
@@ -20,14 +21,18 @@ from commonplace.doors.http.routes import Id, Limit, Offset, Reply, route
 from commonplace.library.record_past import RecordVersion, Removed
 from commonplace.library.revising import Revised, mark_of
 from commonplace.memory import Memory
-from commonplace.memory.activity import who_made
 from commonplace.model.errors import NoSuchRecord
 from commonplace.model.limits import MOST_LISTED
-from commonplace.storage.journal import Entry, Op
+from commonplace.storage.journal import Op
 from commonplace.tools.cited import data_of
 from commonplace.tools.tool import Argument
 
 Ids = Annotated[list[str], Argument("the ids of records", max_items=MOST_LISTED)]
+SHOWN_OF_VERSIONS = (
+    *("text", "kind", "tags", "when", "must", "pinned", "citations", "useful", "wrong"),
+    *("valid_from", "valid_to", "seen", "sensitivity"),
+)
+"""What a version tells of its record: what a person may have changed."""
 
 Moments = Annotated[list[str], Argument("the moments at which it is told", max_items=10)]
 Denies = Annotated[bool, Argument("whether it denies the first such call of a session")]
@@ -185,25 +190,13 @@ def _may_see_version(memory: Memory, version: RecordVersion) -> bool:
     return version.record is None or may_see(memory, version.record)
 
 
-def _told(memory: Memory, entry: Entry, clients: Mapping[str, str]) -> dict[str, Any]:
-    """A change with who made it, as a person tells them apart."""
-    return {
-        **event_stream.told(memory, entry),
-        "day": memory.clock.day_of(entry.at),
-        "who": who_made(entry),
-        "client": clients.get(entry.session, ""),
-    }
-
-
 def _shown_version(
     memory: Memory, version: RecordVersion, clients: Mapping[str, str]
 ) -> dict[str, Any]:
     record = version.record
     return {
-        "change": _told(memory, version.entry, clients),
-        "record": {"text": record.text, "kind": record.kind, "tags": list(record.tags)}
-        if record
-        else None,
+        "change": activity.told_by(memory, version.entry, clients),
+        "record": record and {name: getattr(record, name) for name in SHOWN_OF_VERSIONS},
     }
 
 
@@ -238,7 +231,7 @@ def _shown_removed(memory: Memory, removed: Removed, clients: Mapping[str, str])
         "tags": list(record.tags),
         "timestamp": record.timestamp,
         "origin": record.origin,
-        "change": _told(memory, removed.entry, clients),
+        "change": activity.told_by(memory, removed.entry, clients),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec.structs import asdict
 
+from commonplace.doors.caller import client_title
 from commonplace.doors.http.routes import Limit, Offset, route
 from commonplace.memory import Memory
 from commonplace.tools.tool import Argument
@@ -26,7 +27,10 @@ def list_told(
 
     found = telling.sessions(memory)
     return {
-        "sessions": [asdict(each) for each in found[offset : offset + limit]],
+        "sessions": [
+            asdict(each) | {"client": client_title(each.client)}
+            for each in found[offset : offset + limit]
+        ],
         "count": len(found),
         "tokens": sum(each.tokens for each in found),
         "costs": telling.costs(memory, days=days),

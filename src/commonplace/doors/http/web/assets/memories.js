@@ -134,6 +134,15 @@ export function dayOf(time = "") {
   return at && !Number.isNaN(at.valueOf()) ? [at.getFullYear(), at.getMonth() + 1, at.getDate()].map((part) => String(part).padStart(2, "0")).join("-") : time;
 }
 
+// Whether a memory holds today: the badge of one that is over, or has not begun.
+const at = (time) => (time.length > 10 ? [Date.parse(time), Date.now()] : [time, dayOf(new Date().toISOString())]);
+const isBefore = (time) => { const [then, now] = at(time); return then < now; };
+const isAhead = (time) => { const [then, now] = at(time); return then > now; };
+export function Holding({ record: { valid_from: from = "", valid_to: until = "" } }) {
+  if (until && isBefore(until)) return html`<${Badge} look="warn">over since ${dayOf(until)}</${Badge}>`;
+  return from && isAhead(from) ? html`<${Badge}>from ${dayOf(from)}</${Badge}>` : null;
+}
+
 const Days = ({ value, onInput }) => html`<div class="pair"><${Input} label="Holds from" value=${value.from} placeholder="always" onInput=${(from) => onInput({ ...value, from })} />
   <${Input} label="Holds until" value=${value.until} placeholder="always" hint="Such as 2w, 3 months or 2026-12-01. After it, agents are not told it." onInput=${(until) => onInput({ ...value, until })} /></div>`;
 // What is emptied is taken away, and what was not touched stays as it is.
@@ -215,7 +224,7 @@ export const AboutIt = ({ record, onFilter, kind = true }) => html`<${Meta}>${re
   <${Link} to=${memoryAddress(record.id)} class="quiet-link"><span class="hidden">Open this memory of </span><${When} at=${record.timestamp} />${!record.timestamp && "Open"}</${Link}>
   ${record.when?.length > 0 && html`<span class="moment" dir="auto">${record.must ? "denies" : "told at"} ${record.when.join(", ")}</span>`}
   ${record.origin !== "owner" && html`<${Who} by=${record} icon=${false} />`}<${Trust} record=${record} />
-  ${draftOf(`memory:${record.id}`) && html`<${Badge} look="warn">edited, not saved</${Badge}>`}${isReplaced(record) && html`<${Badge}>replaced</${Badge}>`}${record.sensitivity === "secret" && html`<${Badge} look="warn">secret</${Badge}>`}
+  ${draftOf(`memory:${record.id}`) && html`<${Badge} look="warn">edited, not saved</${Badge}>`}${isReplaced(record) && html`<${Badge}>replaced</${Badge}>`}<${Holding} record=${record} />${record.sensitivity === "secret" && html`<${Badge} look="warn">secret</${Badge}>`}
   <${Labels} tags=${labelsOf(record)} onFilter=${onFilter} /></${Meta}>`;
 
 // The tags of a record, with the person and the project that it names otherwise as if they were tags, too.

@@ -2,7 +2,7 @@
 
 import { useData } from "/assets/data.js";
 import { Account } from "/assets/account.js";
-import { dayOf, EditMemory, isReplaced, menuOf, peopleOf, plainTags, projectsOf, removeMemories, takeBack, Verdicts, verdictsOf } from "/assets/memories.js";
+import { dayOf, EditMemory, Holding, isReplaced, menuOf, peopleOf, plainTags, projectsOf, removeMemories, takeBack, Verdicts, verdictsOf } from "/assets/memories.js";
 import { documentAddress, go, Link, memoryAddress, setQuery, useQuery } from "/assets/router.js";
 import { Diff, Markdown } from "/assets/text.js";
 import { post, put } from "/assets/api.js";
@@ -41,7 +41,7 @@ function Whole({ record, refresh }) {
       <div class="stack"><${Facts} record=${record} /><${Grounds} record=${record} /><${Evidence} record=${record} refresh=${refresh} /></div></div></${Page}>`;
 }
 
-const Title = ({ record }) => html`<span class="one-title"><span class="dot" style=${{ background: toned(tone(record.kind)) }} aria-hidden="true"></span>${upper(record.kind)}${record.pinned && html` <${Badge} look="accent">pinned</${Badge}>`}</span>`;
+const Title = ({ record }) => html`<span class="one-title"><span class="dot" style=${{ background: toned(tone(record.kind)) }} aria-hidden="true"></span>${upper(record.kind)}${record.pinned && html` <${Badge} look="accent">pinned</${Badge}>`} <${Holding} record=${record} /></span>`;
 
 function Replaced({ record }) {
   const newer = record.chain.filter((each) => record.superseded_by.includes(each.id));
@@ -114,22 +114,26 @@ const DEEDS = {
   add: "Remembered", replace: "Changed", edited: "Changed in an editor", strike: "Removed", undo: "Taken back", redo: "Made again", restore: "Brought back",
   "put-back": "Put back", approve: "Approved", trim: "Moved out of the main document", compact: "Summed up", refresh: "Said again", mark: "Marked as replaced", useful: "Called useful", wrong: "Called wrong", pin: "Pinned", unpin: "Pin taken off", seen: "First seen in a document",
 };
+// What else a change may have been of, beside the text, the kind and the tags.
+const BESIDES = [["what it rests on", ["citations"]], ["the pin", ["pinned"]], ["what was said of it", ["useful", "wrong"]], ["when it is told", ["when", "must"]], ["when it holds", ["valid_from", "valid_to"]], ["said again", ["seen"]], ["who may see it", ["sensitivity"]]];
 const told = ({ record }) => (record ? `${record.kind}\n${(record.tags || []).join(", ")}\n${record.text}` : "");
 
 function Versions({ record }) {
   const found = useData(`/records/${encodeURIComponent(record.id)}/versions`);
   return html`<${Section} title="Versions"><${Loaded} of=${found} cards=${2}>${({ versions }) => (versions.length ? html`<ol class="versions" reversed>
-    ${versions.map((each, at) => html`<${Version} key=${each.change.position} each=${each} before=${versions[at - 1]} isNow=${told(each) === told({ record })} record=${record} />`).reverse()}</ol>`
+    ${versions.map((each, at) => html`<${Version} key=${each.change.position} each=${each} before=${versions[at - 1]} isNow=${at === versions.length - 1} record=${record} />`).reverse()}</ol>`
     : html`<p class="muted">It was written into the document by hand, and has not changed since.</p>`)}</${Loaded}></${Section}>`;
 }
 
 function Version({ each, before, isNow, record }) {
   const [open, set] = useState(false), { change, record: now } = each;
-  const was = before?.record, differs = was && now && told(each) !== told(before);
-  return html`<li><div class="version"><div><strong>${DEEDS[change.op] || upper(change.op)}</strong> <span class="muted">${change.op !== "edited" && html`<${Who} by=${change} icon=${false} />, `}<${When} at=${change.at} exact /></span>${isNow && !differs && !before ? html` <${Badge}>as it is now</${Badge}>` : ""}</div>
-      ${now && !isNow && html`<${Button} small look="quiet" icon="undo" onClick=${() => back(record, now)}>Bring this version back</${Button}>`}</div>
+  const was = before?.record, differs = was && now && told(each) !== told(before), says = told(each) === told({ record });
+  const besides = was && now ? BESIDES.filter(([, names]) => names.some((name) => String(was[name] ?? "") !== String(now[name] ?? ""))).map(([title]) => title) : [];
+  return html`<li><div class="version"><div><strong>${DEEDS[change.op] || upper(change.op)}</strong> <span class="muted">${change.op !== "edited" && html`<${Who} by=${change} icon=${false} />, `}<${When} at=${change.at} exact /></span>${isNow && html` <${Badge}>as it is now</${Badge}>`}</div>
+      ${now && !isNow && !says && html`<${Button} small look="quiet" icon="undo" onClick=${() => back(record, now)}>Bring this version back</${Button}>`}</div>
     ${differs && now.text !== was.text && html`<${Diff} before=${was.text} after=${now.text} />`}
     ${differs && html`<${Otherwise} was=${was} now=${now} />`}
+    ${besides.length > 0 && html`<p class="muted small">${upper(besides.join(", "))}.</p>`}
     ${!was && now && now.text !== record.text && html`<p class="prose" dir="auto">${open || now.text.length < 240 ? now.text : `${now.text.slice(0, 240)}… `}${now.text.length >= 240 && html`<button type="button" class="linkish" onClick=${() => set(!open)}>${open ? "Show less" : "Show all of it"}</button>`}</p>`}</li>`;
 }
 

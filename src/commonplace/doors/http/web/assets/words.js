@@ -69,7 +69,7 @@ const ORIGINS = {
 };
 const MAKERS = { you: "You", agent: "The agent", editor: "You, in an editor", import: "Imported", commonplace: "Commonplace" };
 export function who({ who: maker = "", origin = "", client = "" } = {}) {
-  if (client && maker !== "you") return client;
+  if (client && (maker === "agent" || (!maker && origin === "agent"))) return client;
   return MAKERS[maker] || ORIGINS[origin] || upper(origin) || "Unknown";
 }
 export const isYou = ({ who: maker, origin } = {}) => (maker ? maker === "you" || maker === "editor" : origin === "owner");

@@ -30,7 +30,7 @@ export default function Agents() {
 
 // How the sections are called.
 const TITLES = {
-  rules: "Your own rules", learned: "Learned preferences and instructions", memory: "Memory", user: "Who you are", soul: "Who the agent is", today: "Today",
+  identity: "Who the agent is", user: "Who you are", pinned: "Pinned", rules: "Your own rules", learned: "Instructions and corrections", preferences: "Preferences", summaries: "Summaries", memory: "Memory", today: "Today",
   yesterday: "Yesterday", relevant: "What fits the message", experiences: "Past experiences", status: "The status board", history: "The conversation so far", trigger: "The message itself",
   system: "The system prompt", waiting: "What waits for approval", closing: "How to use the memory", unread: "What cannot be read",
 };

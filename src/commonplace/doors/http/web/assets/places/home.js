@@ -84,12 +84,14 @@ function Waiting() {
 }
 
 function Health({ start }) {
-  const status = useData("/status"), counts = useData("/counts");
+  const status = useData("/status"), counts = useData("/counts"), findings = useData("/findings", { limit: 1 }, { on: false }), pauses = useData("/pauses");
   if (!status.data || !counts.data) return html`<${Skeleton} lines=${4} />`;
-  const { troubles } = status.data;
+  const { troubles } = status.data, found = (findings.data?.groups || []).filter(({ group }) => group !== "quarantined").reduce((sum, each) => sum + each.count, 0);
+  const isWell = troubles.length === 0 && findings.data && found === 0 && pauses.data?.pauses.length === 0;
   return html`<${Section} title="This memory" class="first"><ul class="facts">
     <li><${Icon} name="memory" /><span><${Link} to="/memory">${memories(counts.data.memories)}</${Link}> in ${count(status.data.documents, "document")}</span></li>
-    ${troubles.length === 0 ? html`<li><${Icon} name="check" class="good" /><span>Everything is in order.</span></li>` : troubles.map((each) => html`<li><${Icon} name="warn" class="warn" /><span dir="auto">${each}</span></li>`)}
+    ${isWell && html`<li><${Icon} name="check" class="good" /><span>Everything is in order.</span></li>`}${troubles.map((each) => html`<li><${Icon} name="warn" class="warn" /><span dir="auto">${each}</span></li>`)}
+    ${found > 0 && html`<li><${Icon} name="info" /><span><${Link} to="/upkeep">${count(found, "finding")} in Upkeep</${Link}></span></li>`}
     ${status.data["read only"] && html`<li><${Icon} name="info" /><span>This vault can only be read.</span></li>`}
     ${start.document && !start.told && html`<li><${Icon} name="person" /><span>Agents do not know who you are: <${Link} to=${documentAddress(start.document)}>tell them</${Link}>.</span></li>`}
     <li><${Icon} name="upkeep" /><span><${Link} to="/upkeep">Upkeep</${Link}>: ${status.data.upkeep === "never" ? "never ran" : html`last ran <${When} at=${status.data.upkeep} exact />`}</span></li></ul></${Section}>`;

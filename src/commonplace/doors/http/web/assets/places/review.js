@@ -17,7 +17,7 @@ export default function Review() {
   const review = useData("/review");
   return html`<${Page} title="Review" lead="What agents would be told once you approve it: rules that nobody can be sure you gave, and what your conversations show again and again. Where you said something like a rule, your own sentence is told meanwhile.">
     <${Loaded} of=${review}>${({ waiting }) => (waiting.length ? html`<${Waiting} waiting=${waiting} refresh=${review.refresh} />`
-      : html`<${Empty} icon="check" title="Nothing waits" actions=${html`<${Link} class="button" to="/activity?deed=decided">What was decided</${Link}>`}>When an agent that has read a web page or another foreign text wants to keep a rule, it waits here for you. So does what you said or asked three times.</${Empty}>`)}</${Loaded}>
+      : html`<${Empty} icon="check" title="Nothing waits" actions=${html`<${Link} class="button" to="/activity?deed=decided">What was decided</${Link}>`}>When an agent that has read a web page or another foreign text wants to keep a rule, it waits here for you. So do the rules of a file that you named, and what you said or asked three times.</${Empty}>`)}</${Loaded}>
   </${Page}>`;
 }
 
@@ -83,7 +83,7 @@ function Held({ record, chosen, choose, decide, busy }) {
     <div class="body">
       <p class="label">${isQuestion ? "You asked" : account.changes ? "Agents would be told" : "It says"}</p>
       <blockquote class="told-text"><${Told} text=${record.text} /></blockquote>
-      <${Meta}><${Kind} kind=${record.kind} />${record.when?.length > 0 && html`<span class="moment" dir="auto">told only at ${record.when.join("; ")}</span>`}<${Who} by=${record} /><${When} at=${record.timestamp} exact />
+      <${Meta}><${Kind} kind=${record.kind} />${record.when?.length > 0 && html`<span class="moment" dir="auto">told only at ${record.when.join("; ")}</span>`}${record.stood ? html`<span dir="auto">From ${record.stood}</span>` : html`<${Who} by=${record} />`}<${When} at=${record.timestamp} exact />
         ${record.session && account.message && html`<${Link} to=${`/conversations/${encodeURIComponent(record.session)}?at=${encodeURIComponent(account.message)}`}>open the conversation there</${Link}>`}${record.username && html`<span dir="auto">@${record.username}</span>`}</${Meta}>
       <dl class="account">
         <${Why} record=${record} />

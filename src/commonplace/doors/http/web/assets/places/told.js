@@ -24,7 +24,7 @@ function Sessions() {
   const actions = html`<${Button} busy=${busy} onClick=${pause}>Pause memory</${Button}>`;
   return html`<${Page} title="Told" lead="What your agents were told of memory, each thing once a session." actions=${actions}><${Wrong} error=${error} />
     <${Loaded} of=${told} cards=${4}>${({ sessions, count: all, tokens, costs }) => all === 0 ? html`<${Empty} icon="agents" title="Nothing was told yet">Connected clients are told memory at the start of a session and beside prompts. What they were told appears here.</${Empty}>` : html`
-      <${Section} title="Tokens of each day"><p class="figures"><strong>${number(tokens)}</strong> <span class="muted">tokens in ${count(all, "session")}</span></p><${Plot} label="Tokens told" points=${costs} /></${Section}>
+      <${Section} title="Tokens of each day"><p class="figures"><strong>${number(tokens)}</strong> <span class="muted">tokens in ${count(all, "session")}</span></p><${Plot} label="Tokens told" points=${costs} each /></${Section}>
       <${Section} title="Sessions"><${Cards} label="Sessions">${sessions.map((each) => html`<${Card} key=${each.session}>
         <${Link} class="told-name" to=${toldAddress(each.session)}>${each.session}</${Link}>
         <${Meta}><${When} at=${each.last} exact />${each.client && html`<span>${each.client}</span>`}<span>${memories(each.memories)}</span><span class="numbers">${number(each.tokens)} tokens</span></${Meta}></${Card}>`)}</${Cards}>

@@ -23,10 +23,10 @@ const GROUPS = {
   stale: { title: "Past their date", lead: "They say themselves until when they are true, and that day is over.", mend: "Remove all" },
   old: { title: "Older than four months", lead: "Age alone is no reason to remove anything. Say which are still true, and they stay away from here.", leave: "All are still true" },
   "broken-chain": { title: "Replacements that lead nowhere", lead: "A memory replaces one that never was, or two replace each other.", mend: "Let them stand by themselves" },
-  evidence: { title: "Evidence that changed", lead: "They rest on a file or a document that is not as it was. Open one to see which, and to renew or drop it." },
+  evidence: { title: "Evidence that changed", lead: "They rest on a file or a document that is not as it was. Renew one that still says what is so; drop what it rests on where that is gone." },
   "orphan-summary": { title: "Summaries without their sources", lead: "What they summed up is gone, so they cannot be unfolded.", mend: "Remove all" },
   untidy: { title: "Could be tidier", lead: "Lines stand outside of their sections, or memories stand twice. Tidying sorts them; your own headings and prose stay as they are." },
-  quarantined: { title: "Waiting for review", lead: "An agent wants to keep a rule, and you have not decided yet." },
+  quarantined: { title: "Waiting for review", lead: "Agents are not told them until you decide." },
 };
 const ORDER = Object.keys(GROUPS).filter((name) => name !== "old").concat("old");
 const inOrder = (groups) => groups.toSorted((one, other) => ORDER.indexOf(one.group) - ORDER.indexOf(other.group));
@@ -89,7 +89,7 @@ function Group({ group, left, refresh }) {
         : html`${about.mend && many && group.deed && html`<${Button} small busy=${busy} onClick=${() => all("mend")}>${about.mend}</${Button}>`}
             ${many && html`<${Button} small look=${about.leave ? "" : "quiet"} busy=${busy} onClick=${() => all("leave")}>${about.leave || "Leave all"}</${Button}>`}`}>
     <p class="muted small about">${about.lead}</p>
-    ${!isReview && html`<${Cards} label=${about.title}>${shown.map((each) => html`<${Finding} key=${each.mark} finding=${each} group=${group.group} left=${left} decide=${decide} />`)}</${Cards}>`}
+    ${!isReview && html`<${Cards} label=${about.title}>${shown.map((each) => html`<${Finding} key=${each.mark} finding=${each} group=${group.group} left=${left} decide=${decide} decided=${refresh} />`)}</${Cards}>`}
     ${!isReview && group.count > shown.length && html`<${More} left=${Math.min(500, group.count) - shown.length} busy=${loading} onClick=${rest} />`}
   </${Section}>`;
 }
@@ -108,7 +108,7 @@ async function again(group, which, refresh) {
   await refresh();
 }
 
-function Finding({ finding, group, left, decide }) {
+function Finding({ finding, group, left, decide, decided }) {
   const { mark, memories: told, places, deed } = finding, marks = [mark];
   const [act, { busy }] = useAction((decision, more = {}) => decide(decision, { marks, done: ({ ids }) => (decision === "mend" ? mended(deed, ids) : decision === "leave" ? "Left as it is." : "Shown again."), ...more }));
   const pair = deed === "strike" && told.length > 1, isOld = group === "old";
@@ -117,14 +117,28 @@ function Finding({ finding, group, left, decide }) {
     ${isOld && html`<${Button} small icon="check" busy=${busy} onClick=${() => act("leave")}>Still true</${Button}>`}
     ${deed === "strike" && !pair && html`<${Button} small icon="trash" busy=${busy} onClick=${() => act("mend")}>Remove</${Button}>`}
     ${deed && deed !== "strike" && html`<${Button} small icon="check" busy=${busy} onClick=${() => act("mend")}>${deed === "unlink" ? "Let it stand by itself" : "Look through them again"}</${Button}>`}
+    ${group === "evidence" && told.map(({ id }) => html`<${Rests} key=${id} id=${id} isGone=${finding.command.endsWith("--drop")} decided=${decided} />`)}
     ${!isOld && group !== "quarantined" && html`<${Button} small look="quiet" busy=${busy} onClick=${() => act("leave")}>${pair ? (told.length === 2 ? "Keep both" : "Keep all") : "Leave it"}</${Button}>`}
-    ${!deed && group !== "untidy" && finding.command && html`<code class="small">${finding.command}</code>`}`;
+    ${!deed && !["untidy", "evidence"].includes(group) && finding.command && html`<code class="small">${finding.command}</code>`}`;
   return html`<${Card} id=${mark} class=${`finding${told.length === 1 ? " single" : ""}`}>
-    <div class="grow">${told.length ? html`<ul class="told-memories">${told.map((each) => html`<li key=${each.id} class=${!left && deed === "strike" && each.goes ? "goes" : pair ? "stays" : ""}><${One} memory=${each} />${!left && pair && keep(each)}</li>`)}</ul>`
+    <div class="grow">${group === "evidence" && html`<p class="muted small" dir="auto">${finding.sentence}</p>`}${told.length ? html`<ul class="told-memories">${told.map((each) => html`<li key=${each.id} class=${!left && deed === "strike" && each.goes ? "goes" : pair ? "stays" : ""}><${One} memory=${each} />${!left && pair && keep(each)}</li>`)}</ul>`
       : html`<p dir="auto">${finding.sentence}</p>`}
     ${places.length > 0 && html`<${Meta}>${places.slice(0, 5).map((place) => html`<${Placed} key=${place} place=${place} />`)}${places.length > 5 && html`<span>and ${places.length - 5} more</span>`}</${Meta}>`}</div>
     <div class="actions">${deeds}</div>
   </${Card}>`;
+}
+
+// What a memory rests on, renewed as it is now or dropped. What is gone cannot be renewed.
+function Rests({ id, isGone, decided }) {
+  const [change, { busy }] = useAction(async (how, said) => {
+    try {
+      const { change: position } = await post(`/records/${encodeURIComponent(id)}/citations`, { do: how });
+      toast(said, position === null ? {} : { action: { label: "Undo", run: () => undo(position, decided) } });
+    } catch (error) { toastWrong(error); }
+    await decided();
+  });
+  return html`${!isGone && html`<${Button} small icon="check" busy=${busy} onClick=${() => change("renew", "It rests on the lines as they are now.")}>Renew</${Button}>`}
+    <${Button} small look=${isGone ? "" : "quiet"} busy=${busy} onClick=${() => change("drop", "It rests on that no longer.")}>Drop</${Button}>`;
 }
 
 const One = ({ memory }) => html`<div class="one"><${Told} text=${memory.text} />${memory.timestamp && html`<${Meta}><${Who} by=${memory} /><${When} at=${memory.timestamp} />

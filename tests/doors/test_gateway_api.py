@@ -695,7 +695,7 @@ def test_a_conversation_is_called_by_its_first_words_and_says_who_kept_it(
 ) -> None:
     told = browser.get(f"{AT}/history/sessions").json()
     [found] = [each for each in told["sessions"] if each["session"] == "talk"]
-    assert (found["title"], found["client"]) == ("Word 0 of the ferry", "claude-code")
+    assert (found["title"], found["client"]) == ("Word 0 of the ferry", "Claude Code")
     assert (found["messages"], told["count"], told["messages"]) == (20, 2, 21)
     first = browser.get(f"{AT}/history/sessions", params={"limit": 1}).json()
     second = browser.get(f"{AT}/history/sessions", params={"limit": 1, "offset": 1}).json()

@@ -182,6 +182,7 @@ def test_evidence_that_changed_is_renewed_or_dropped_where_it_is_found(
     found = group(page, "Evidence that changed")
     found.wait_for()
     assert "commonplace cite" not in found.inner_text()
+    found.scroll_into_view_if_needed()
     pages.keep(page, "upkeep-evidence")
     card = found.locator(".card", has_text="Tie up at wood")
     card.get_by_role("button", name="Renew").click()

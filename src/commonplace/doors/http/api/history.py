@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict
 
+from commonplace.doors.caller import client_title
 from commonplace.doors.http.routes import IN_AN_ADDRESS, Limit, Offset, route
 from commonplace.history.messages import Conversation, Message
 from commonplace.memory import Memory
@@ -40,7 +41,11 @@ def _opened(opening: Message | None) -> dict[str, str]:
     """How a conversation is called: by its first words, with who kept it."""
     if opening is None:
         return {"title": "", "client": "", "agent": ""}
-    return {"title": title_of(opening), "client": opening.channel, "agent": opening.agent}
+    return {
+        "title": title_of(opening),
+        "client": client_title(opening.channel),
+        "agent": opening.agent,
+    }
 
 
 def title_of(opening: Message) -> str:

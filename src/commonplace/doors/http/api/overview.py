@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict, replace
@@ -18,7 +19,7 @@ from commonplace.doors.http.api.records import (
     Superseded,
     Tags,
     list_filters,
-    shown_hit,
+    shown_hits,
 )
 from commonplace.doors.http.routes import IN_AN_ADDRESS, Limit, route
 from commonplace.memory import Memory
@@ -125,42 +126,47 @@ def search(
     given = list_filters("", kinds, tags, people, projects, origins, since, until, superseded)
     given |= {"within": within, "limit": limit, "explain": True, "as_of": as_of}
     if all_about:
-        return _gathered(memory.all_about(text, **given))
+        return _gathered(memory, memory.all_about(text, **given))
     found = memory.search(text, **given)
-    return _told_search(found, text) | {"hits": [_explained(hit, found, text) for hit in found]}
+    return _told_search(memory, found, text) | {"hits": _explained(memory, found, found, text)}
 
 
-def _told_search(found: SearchResult, text: str) -> dict[str, Any]:
+def _told_search(memory: Memory, found: SearchResult, text: str) -> dict[str, Any]:
     """How something was found, and the nearest where nothing was."""
     return {
         "mode": found.mode,
         "degraded": found.degraded,
         "readings": found.readings,
         "weak": found.is_weak,
-        "nearest": [_explained(hit, found, text) for hit in found.nearest],
+        "nearest": _explained(memory, found.nearest, found, text),
     }
 
 
-def _gathered(gathered: Gathered) -> dict[str, Any]:
-    found, text = gathered.found, gathered.text
+def _gathered(memory: Memory, gathered: Gathered) -> dict[str, Any]:
+    found, text, ordered = gathered.found, gathered.text, [*gathered.in_order()]
+    shown = _explained(memory, [hit for _, hit in ordered], found, text)
     return {
-        **_told_search(found, text),
-        "hits": [
-            _explained(hit, found, text) | {"group": name} for name, hit in gathered.in_order()
-        ],
+        **_told_search(memory, found, text),
+        "hits": [told | {"group": name} for told, (name, _) in zip(shown, ordered, strict=True)],
         "count": gathered.count,
         "more": gathered.more,
         "groups": {name: len(hits) for name, hits in gathered.groups.items()},
     }
 
 
-def _explained(hit: Hit, found: SearchResult, text: str) -> dict[str, Any]:
+def _explained(
+    memory: Memory, hits: Sequence[Hit], found: SearchResult, text: str
+) -> list[dict[str, Any]]:
+    """Hits with why each was found."""
     asked = " ".join((text, *found.readings.values()))
-    return {
-        **shown_hit(hit),
-        "marks": marked(asked, hit.record.text),
-        "weak": hit.is_weak,
-        "reasons": list(hit.reasons),
-        "explain": {label(signal): round(part, 4) for signal, part in hit.why},
-        "around": [asdict(each) for each in hit.beside],
-    }
+    return [
+        {
+            **told,
+            "marks": marked(asked, hit.record.text),
+            "weak": hit.is_weak,
+            "reasons": list(hit.reasons),
+            "explain": {label(signal): round(part, 4) for signal, part in hit.why},
+            "around": [asdict(each) for each in hit.beside],
+        }
+        for told, hit in zip(shown_hits(memory, hits), hits, strict=True)
+    ]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec.structs import asdict
 
-from commonplace.doors.http.api.records import may_see, shown_hit
+from commonplace.doors.http.api.records import may_see, shown_hits
 from commonplace.doors.http.routes import Limit, Offset, route
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue, Conflict
@@ -69,18 +69,19 @@ def _shown_group(
 ) -> dict[str, Any]:
     page = found[offset : offset + limit]
     ids = {key for each in page for key in each.finding.ids}
-    hits = {key: hit for key in ids if (hit := memory.library.hit_of(key))}
+    hits = [hit for key in ids if (hit := memory.library.hit_of(key))]
+    told = {hit.record.id: shown for hit, shown in zip(hits, _memories(memory, hits), strict=True)}
     return {
         "group": name,
         "count": len(found),
         "etag": mark_of_all(found),
         "deed": found[0].deed,
         "removes": len({key for each in found if each.deed == "strike" for key in each.targets}),
-        "findings": [_shown(memory, each, hits) for each in page],
+        "findings": [_shown(memory, each, told) for each in page],
     }
 
 
-def _shown(memory: Memory, found: Marked, hits: Mapping[str, Hit]) -> dict[str, Any]:
+def _shown(memory: Memory, found: Marked, told: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     finding = found.finding
     return {
         "kind": finding.kind,
@@ -90,18 +91,19 @@ def _shown(memory: Memory, found: Marked, hits: Mapping[str, Hit]) -> dict[str, 
         "deed": found.deed,
         "places": _seen_places(memory, finding),
         "memories": [
-            _memory(memory, hits[key]) | {"goes": key in found.targets}
-            for key in finding.ids
-            if key in hits
+            told[key] | {"goes": key in found.targets} for key in finding.ids if key in told
         ],
     }
 
 
-def _memory(memory: Memory, hit: Hit) -> dict[str, Any]:
-    """One memory of a finding; of a secret that is not this reader's, only that there is one."""
-    if not may_see(memory, hit.record):
-        return {"id": hit.record.id, "text": f"the secret {hit.record.id}"}
-    return shown_hit(hit)
+def _memories(memory: Memory, hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    """The memories of findings; of a secret that is not this reader's, only that there is one."""
+    return [
+        told
+        if may_see(memory, hit.record)
+        else {"id": hit.record.id, "text": f"the secret {hit.record.id}"}
+        for hit, told in zip(hits, shown_hits(memory, hits), strict=True)
+    ]
 
 
 @route("POST", "/findings", scope="admin")

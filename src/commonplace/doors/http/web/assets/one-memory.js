@@ -114,7 +114,8 @@ const DEEDS = {
   add: "Remembered", replace: "Changed", edited: "Changed in an editor", strike: "Removed", undo: "Taken back", redo: "Made again", restore: "Brought back",
   "put-back": "Put back", approve: "Approved", trim: "Moved out of the main document", compact: "Summed up", refresh: "Said again", mark: "Marked as replaced", useful: "Called useful", wrong: "Called wrong", pin: "Pinned", unpin: "Pin taken off", seen: "First seen in a document",
 };
-// What else a change may have been of, beside the text, the kind and the tags.
+// What else a change may have been of, beside the text, the kind and the tags; and the deeds whose word does not say it.
+const SAY_LITTLE = ["replace", "edited", "undo", "redo", "restore", "put-back"];
 const BESIDES = [["what it rests on", ["citations"]], ["the pin", ["pinned"]], ["what was said of it", ["useful", "wrong"]], ["when it is told", ["when", "must"]], ["when it holds", ["valid_from", "valid_to"]], ["said again", ["seen"]], ["who may see it", ["sensitivity"]]];
 const told = ({ record }) => (record ? `${record.kind}\n${(record.tags || []).join(", ")}\n${record.text}` : "");
 
@@ -128,12 +129,11 @@ function Versions({ record }) {
 function Version({ each, before, isNow, record }) {
   const [open, set] = useState(false), { change, record: now } = each;
   const was = before?.record, differs = was && now && told(each) !== told(before), says = told(each) === told({ record });
-  const besides = was && now ? BESIDES.filter(([, names]) => names.some((name) => String(was[name] ?? "") !== String(now[name] ?? ""))).map(([title]) => title) : [];
-  return html`<li><div class="version"><div><strong>${DEEDS[change.op] || upper(change.op)}</strong> <span class="muted">${change.op !== "edited" && html`<${Who} by=${change} icon=${false} />, `}<${When} at=${change.at} exact /></span>${isNow && html` <${Badge}>as it is now</${Badge}>`}</div>
+  const besides = was && now && SAY_LITTLE.includes(change.op) ? BESIDES.filter(([, names]) => names.some((name) => String(was[name] ?? "") !== String(now[name] ?? ""))).map(([title]) => title) : [];
+  return html`<li><div class="version"><div><strong>${DEEDS[change.op] || upper(change.op)}${besides.length > 0 && `: ${besides.join(", ")}`}</strong> <span class="muted">${change.op !== "edited" && html`<${Who} by=${change} icon=${false} />, `}<${When} at=${change.at} exact /></span>${isNow && now && html` <${Badge}>as it is now</${Badge}>`}</div>
       ${now && !isNow && !says && html`<${Button} small look="quiet" icon="undo" onClick=${() => back(record, now)}>Bring this version back</${Button}>`}</div>
     ${differs && now.text !== was.text && html`<${Diff} before=${was.text} after=${now.text} />`}
     ${differs && html`<${Otherwise} was=${was} now=${now} />`}
-    ${besides.length > 0 && html`<p class="muted small">${upper(besides.join(", "))}.</p>`}
     ${!was && now && now.text !== record.text && html`<p class="prose" dir="auto">${open || now.text.length < 240 ? now.text : `${now.text.slice(0, 240)}… `}${now.text.length >= 240 && html`<button type="button" class="linkish" onClick=${() => set(!open)}>${open ? "Show less" : "Show all of it"}</button>`}</p>`}</li>`;
 }
 

@@ -27,7 +27,7 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 const TICK = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }), MONTH = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });
 // Steps of what is counted: there is no half of a memory.
 const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
-const YEAR = 366 * 86400;
+const YEAR = 366 * 86400, HALF_A_DAY = 43200;
 // Days on the axis; months where it is longer than a year.
 const ticks = (chart, all) => all.map((at) => (chart.scales.x.max - chart.scales.x.min > YEAR ? MONTH : TICK).format(new Date(at * 1000)));
 
@@ -36,9 +36,9 @@ function options(place, { label, tone, height, bars, pointed }) {
   const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "12px system-ui, sans-serif" };
   return {
     width: place.clientWidth, height, cursor: { points: { size: 7 }, drag: { x: false, y: false } }, legend: { show: false },
-    scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.08)] } },
+    scales: { ...(bars && { x: { range: (_, low, high) => [low - HALF_A_DAY, high + HALF_A_DAY] } }), y: { range: (_, low, high) => [0, Math.max(1, high * 1.08)] } },
     axes: [{ ...axis, space: 80, values: ticks }, { ...axis, size: 56, incrs: WHOLE, values: (_, all) => all.map(number) }],
-    series: [{}, { label, stroke: accent, width: 2, points: { show: false }, ...(bars && { fill: accent, paths: bars }) }],
+    series: [{}, { label, stroke: accent, width: 2, points: { show: false }, ...(bars && { fill: accent, width: 0, paths: bars }) }],
     hooks: { setCursor: [(chart) => pointed(chart.cursor.idx)] },
   };
 }

@@ -359,6 +359,17 @@ def test_a_bad_moment_is_refused_with_what_would_be_taken(
     assert "Bash(git push*)" in capsys.readouterr().err
 
 
+def test_what_is_stored_for_a_moment_says_it(
+    vault: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    when = ("--when", "words: deploy, release", "--when", "Foo(bar)")
+    assert command(vault, "store", RULE, "--kind", "instruction", "--must", *when) == 0
+    said = capsys.readouterr().out
+    assert "Told only at: words: deploy, release; Foo(bar)." in said
+    assert said.count("It denies the first such call.") == 1
+    assert "has a tool Foo; it is told if one has." in said
+
+
 def test_an_agent_changes_the_moment_of_its_own_rule_and_lets_none_deny(
     vault: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.model.errors import BadValue
-from commonplace.model.moments import LONGEST, ToolCall, check_moments, moments
+from commonplace.model.moments import LONGEST, ToolCall, check_moments, moments, unknown_tools
 from commonplace.model.shell_commands import LONGEST as LONGEST_LINE
 from commonplace.model.shell_commands import commands_in
 
@@ -206,6 +206,28 @@ def test_what_is_no_moment_is_refused_with_a_next_step(text: object) -> None:
     with pytest.raises(BadValue, match="is no moment") as refused:
         check_moments([text])
     assert "Bash(git push*)" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Bsh(git push*)", "Did you mean Bash(git push*)?"),
+        ("Edti(src/*)", "Did you mean Edit(src/*)?"),
+        ("Edit([)", "is not closed"),
+        ("path:src/[a", "is not closed"),
+    ],
+)
+def test_a_slip_in_a_moment_is_refused_with_what_was_meant(text: str, said: str) -> None:
+    with pytest.raises(BadValue) as refused:
+        check_moments([text])
+    assert said in str(refused.value)
+
+
+def test_a_tool_that_no_known_client_has_is_kept_and_said() -> None:
+    kept = check_moments(["Foo(bar)", "mcp__github__*", "Bash([ -f x*)", "Edit(a/[id]/b)", "LS"])
+    assert unknown_tools(kept) == (
+        "No client that is known here has a tool Foo; it is told if one has."
+    )
 
 
 def test_moments_are_a_list_of_few() -> None:

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from commonplace.model.errors import BadValue
 from commonplace.model.shell_commands import commands_in, words_in
-from commonplace.model.tool_names import READERS, SHELLS, WRITERS, plain
+from commonplace.model.tool_names import READERS, SHELLS, WRITERS, is_known, near, plain
 
 MOST, LONGEST = 10, 200
 """How many moments a rule may have, and how many characters each of them."""
@@ -41,6 +41,8 @@ FAMILIES = {
     **dict.fromkeys(READERS, "read"),
 }
 SEPARATED = re.compile(r"[_.\-]+")
+UNCLOSED = re.compile(r"\[(?!!?\]?[^\]]*\])")
+"""The beginning of a set of letters that nothing ends."""
 
 
 class ToolCall(Struct, frozen=True, dict=True):
@@ -105,6 +107,11 @@ class Moment(Struct, frozen=True):
         return any(begins(self.pattern, text) for text in call.said)
 
     @property
+    def names_paths(self) -> bool:
+        """Whether its pattern is that of a path."""
+        return self.tool == PATH or FAMILIES.get(plain(self.tool)) in ("edit", "read")
+
+    @property
     def words(self) -> list[str]:
         """The words of a moment that is one of words."""
         return [word for each in self.pattern.split(",") if (word := each.strip().casefold())]
@@ -136,7 +143,30 @@ def _checked(text: Any) -> Moment:
     if moment is None:
         shown = text if len(str(text)) <= LONGEST else f"{str(text)[:40]}…"
         raise BadValue("when", f"{shown!r} is no moment", next_step=NEXT_STEP)
+    is_tool = moment.tool not in (PATH, WORDS)
+    if is_tool and moment.pattern and not is_known(moment.tool) and (meant := near(moment.tool)):
+        raise BadValue(
+            "when",
+            f"no known client has a tool {moment.tool}",
+            next_step=f"Did you mean {Moment(meant, moment.pattern)}?",
+        )
+    if moment.names_paths and any(map(UNCLOSED.search, moment.pattern.split("/"))):
+        raise BadValue(
+            "when", f"a [ in {str(moment)!r} is not closed", next_step="Close it, or write ?."
+        )
     return moment
+
+
+def unknown_tools(when: Sequence[str]) -> str:
+    """What is to be said of moments whose tools no known client has; empty without any."""
+    names = dict.fromkeys(
+        each.tool
+        for each in moments(when)
+        if each.tool not in (PATH, WORDS) and not is_known(each.tool)
+    )
+    return " ".join(
+        f"No client that is known here has a tool {name}; it is told if one has." for name in names
+    )
 
 
 def _parsed(text: str) -> Moment | None:

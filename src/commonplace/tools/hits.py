@@ -52,6 +52,19 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
 
 
+def said_of_moments(data: Mapping[str, Any]) -> str:
+    """At which moments alone a record is told, and whether it denies; empty for any time."""
+    when = data.get("when") or ()
+    if not when:
+        return ""
+    # Most answers need it not.
+    from commonplace.model.moments import unknown_tools
+
+    told = f"Told only at: {'; '.join(when)}."
+    denies = "It denies the first such call." if data.get("must") else ""
+    return " ".join(filter(None, (told, denies, unknown_tools(when))))
+
+
 def found(hit: Hit, replaced: Replaced | None = None) -> dict[str, object]:
     """A hit as plain data: the record, how well it fits, where it stands and what is beside it."""
     places = [f"{place.document}:{place.line}" for place in hit.places]

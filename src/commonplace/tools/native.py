@@ -113,7 +113,9 @@ def _stored(memory: Memory, text: str, given: Mapping[str, Any]) -> Answer:
         return Answer(described(record) | {"already": True}, said_already(record))
     beside = memory.nearby(record)
     noted = {"nearby": [*beside.alike, *beside.disagreeing]} if str(beside) else {}
-    return Answer(described(record) | noted, f"Stored {record.id}. {beside}".strip())
+    data = described(record)
+    told = " ".join(filter(None, (hits.said_of_moments(data), str(beside))))
+    return Answer(data | noted, f"Stored {record.id}. {told}".strip())
 
 
 def in_users_words(done: Remembered) -> str:

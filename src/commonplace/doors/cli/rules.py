@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.doors.cli.everyday import note_listed
 from commonplace.doors.cli.main import is_for_eyes, open_memory, show
 from commonplace.model.errors import BadInput, BadValue
+from commonplace.model.moments import unknown_tools
 from commonplace.model.records import Origin, Record, short_id
 from commonplace.tools.hits import described
 from commonplace.tools.tool import Answer, Tool
@@ -72,7 +73,9 @@ def line(record: Record) -> str:
     """A rule with its moments, as a terminal shows it."""
     when = "; ".join(record.when) or "always"
     must = " (must: denies the first such call)" if record.must else ""
-    return f"{short_id(record.id)}  {one_line(record.text)}\n    at {one_line(when)}{must}"
+    note = unknown_tools(record.when)
+    note = f"\n    {note}" if note else ""
+    return f"{short_id(record.id)}  {one_line(record.text)}\n    at {one_line(when)}{must}{note}"
 
 
 def _suggested(arguments: argparse.Namespace) -> int:

@@ -108,6 +108,17 @@ def test_a_citation_names_the_repository_and_its_commit(memory: Memory, reposito
     assert (there.path, there.commit) == ("app.py", found.commit)
 
 
+def test_lines_that_are_not_committed_name_no_commit(
+    memory: Memory, repository: Path, app: Path
+) -> None:
+    kept = rests_on(memory, f"{repository}/app.py:3")
+    write(app, CODE.replace("line 3\n", "another\n"))
+    memory.renew_citations(kept.id)
+    found = read(memory.get(kept.id).record.citations[0])
+    assert found
+    assert (found.path, bool(found.repository), found.commit) == ("app.py", True, "")
+
+
 def test_a_file_that_git_knows_by_another_name_has_moved(memory: Memory, repository: Path) -> None:
     kept = rests_on(memory, f"{repository}/app.py:3-4")
     git(repository, "mv", "app.py", "main.py")

@@ -214,10 +214,12 @@ class Citations:
                 f"{citation.path} has {len(lines)} lines",
                 next_step="Use FILE or FILE:12-30.",
             )
+        file = citations.file_hash(data)
         made = replace(
             citation,
+            commit=self._commit_with(citation, file),
             day=self._library.clock.today().isoformat(),
-            file=citations.file_hash(data),
+            file=file,
             hashed=_hash(citation, lines),
         )
         text = citations.written(made)
@@ -238,6 +240,16 @@ class Citations:
             repository=self._short(within.root),
             commit=repository.commit_of(within)[: citations.COMMIT],
         )
+
+    def _commit_with(self, citation: Citation, file: str) -> str:
+        """The commit that is checked out; none where git's list lacks the text."""
+        if not citation.commit:
+            return ""
+        within = repository.repository_at(self._repository_path(citation))
+        return citation.commit if within and repository.name_of(within, file) else ""
+
+    def _repository_path(self, citation: Citation) -> str:
+        return self._path(replace(citation, path="."))[: -len("/.")]
 
     def _short(self, path: str) -> str:
         home = self._home
@@ -269,7 +281,7 @@ class Citations:
     def _lost(self, citation: Citation) -> Standing:
         """What is not there any more, unless git knows the same text by another name."""
         if citation.repository:
-            root = self._path(replace(citation, path="."))[: -len("/.")]
+            root = self._repository_path(citation)
             within = repository.repository_at(root)
             name = repository.name_of(within, citation.file) if within else ""
             if name and ".." not in name.split("/"):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.context.budget import ContextLine
+from commonplace.doors.cli.context import _once
 from commonplace.doors.cli.main import main
 from commonplace.memory import Memory
 from tests.data import EXAMPLES, example
@@ -86,7 +88,7 @@ def test_explain_lists_each_line_with_its_reason_age_and_cost_and_what_was_left_
     assert " ".join(rest).startswith("a preference: - 20")
     assert " preference: Prefers tea #" in row
     assert total.endswith(" tokens")
-    assert title == "Left out (0 for want of room):"
+    assert title == "Left out:"
     assert {line.split()[-1].split("/")[0] for line in out} == {"memory", "MEMORY.md:"}
     assert "4711" not in table
     data = json.loads(printed(capsys, "--explain", "--json"))
@@ -124,3 +126,17 @@ def test_an_agent_writes_the_status_board_with_the_tools_of_its_dialect(tmp_path
         with Memory.open(tmp_path / dialect, dialect, create=True) as memory:
             tools.call(memory, tool, arguments, dialect=dialect)
             assert "## Status Board\nBusy." in memory.context(agent="heartbeat").text
+
+
+def test_a_record_that_was_left_out_of_two_sections_is_told_once() -> None:
+    twice = [
+        ContextLine("tea", section="rules", record_id="a", why="secret"),
+        ContextLine("cake", section="rules", record_id="b", why="expired"),
+        ContextLine("tea", section="memory", record_id="a", why="secret"),
+        ContextLine("rum", section="memory", record_id="c", why="secret"),
+    ]
+    assert [(line.record_id, line.why) for line in _once(twice)] == [
+        ("a", "secret"),
+        ("c", "secret"),
+        ("b", "expired"),
+    ]

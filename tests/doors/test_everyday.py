@@ -548,3 +548,9 @@ def test_what_you_suggested_yourself_is_not_told_as_somebody_elses(
     shown = piped("review").stdout
     assert "no sentence of the user" not in shown
     assert "waits; nothing is told meanwhile" in shown
+
+
+def test_how_long_a_memory_holds_counts_from_its_first_day(piped: Piped) -> None:
+    words = ("It snows", "--from", "2027-03-01", "--until", "3 months", "--json")
+    kept = json.loads(piped("remember", *words).stdout)
+    assert kept["valid_to"][:10] in ("2027-06-01", "2027-05-31")

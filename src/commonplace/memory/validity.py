@@ -24,7 +24,7 @@ def spelled_out(given: dict[str, Any], clock: Clock) -> dict[str, Any]:
     if not given.get("valid_from") and not given.get("valid_to"):
         return given
     begins = from_time(given.get("valid_from") or "", clock)
-    ends = to_time(given.get("valid_to") or "", clock)
+    ends = to_time(given.get("valid_to") or "", clock, since=begins)
     if begins and ends and parse_stamp(ends) < parse_stamp(begins):
         raise BadValue(
             "valid_to", "it ends before it begins", next_step="Name a later end, or none."
@@ -50,10 +50,15 @@ def from_time(text: str, clock: Clock) -> str:
     return limits.check_time(text, "valid_from", zone=clock.zone)
 
 
-def to_time(text: str, clock: Clock) -> str:
-    """The last moment at which something holds; empty where nothing, or `never`, is said."""
+def to_time(text: str, clock: Clock, *, since: str = "") -> str:
+    """The last moment at which something holds; empty where nothing, or `never`, is said.
+
+    How long it holds counts from `since`, where that is named.
+    """
     if _is_words(text):
-        text = "" if text == times_ahead.NEVER else times_ahead.last_of(text, clock.today())
+        counted = since and text.strip()[:1].isdecimal()
+        today = date.fromisoformat(clock.day_of(since)) if counted else clock.today()
+        text = "" if text == times_ahead.NEVER else times_ahead.last_of(text, today)
     return limits.check_time(text, "valid_to", zone=clock.zone, last=True)
 
 

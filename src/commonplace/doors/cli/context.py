@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.cli.main import complain, json_text, open_memory, said
@@ -123,9 +123,17 @@ def _table(found: Context, grounds: Mapping[str, Account]) -> str:
         rows += [_row(line), *(f"{'':>16}{neutralise(each)}" for each in told)]
     rows.append(f"{found.characters:,} characters, {found.tokens:,} tokens")
     if found.left_out or found.not_shown:
-        rows += ["", f"Left out ({found.not_shown:,} for want of room):"]
-        rows += map(_row, found.left_out)
+        short = f" {found.not_shown:,} for want of room." if found.not_shown else ""
+        rows += ["", f"Left out:{short}"]
+        rows += map(_row, _once(found.left_out))
     return "\n".join(rows)
+
+
+def _once(left_out: Sequence[ContextLine]) -> list[ContextLine]:
+    """What was left out, each record once, those of one reason below each other."""
+    once = {line.record_id or f"{at} {line.text}": line for at, line in enumerate(left_out)}
+    reasons = list(dict.fromkeys(line.why for line in once.values()))
+    return sorted(once.values(), key=lambda line: reasons.index(line.why))
 
 
 def _row(line: ContextLine) -> str:

@@ -117,7 +117,7 @@ function Finding({ finding, group, left, decide, decided }) {
     ${isOld && html`<${Button} small icon="check" busy=${busy} onClick=${() => act("leave")}>Still true</${Button}>`}
     ${deed === "strike" && !pair && html`<${Button} small icon="trash" busy=${busy} onClick=${() => act("mend")}>Remove</${Button}>`}
     ${deed && deed !== "strike" && html`<${Button} small icon="check" busy=${busy} onClick=${() => act("mend")}>${deed === "unlink" ? "Let it stand by itself" : "Look through them again"}</${Button}>`}
-    ${group === "evidence" && told.map(({ id }) => html`<${Rests} key=${id} id=${id} isGone=${finding.command.endsWith("--drop")} decided=${decided} />`)}
+    ${group === "evidence" && told.map(({ id }) => html`<${Rests} key=${id} id=${id} isGone=${finding.command.includes(" --drop ")} place=${placeIn(finding.command)} decided=${decided} />`)}
     ${!isOld && group !== "quarantined" && html`<${Button} small look="quiet" busy=${busy} onClick=${() => act("leave")}>${pair ? (told.length === 2 ? "Keep both" : "Keep all") : "Leave it"}</${Button}>`}
     ${!deed && !["untidy", "evidence"].includes(group) && finding.command && html`<code class="small">${finding.command}</code>`}`;
   return html`<${Card} id=${mark} class=${`finding${told.length === 1 ? " single" : ""}`}>
@@ -128,11 +128,14 @@ function Finding({ finding, group, left, decide, decided }) {
   </${Card}>`;
 }
 
-// What a memory rests on, renewed as it is now or dropped. What is gone cannot be renewed.
-function Rests({ id, isGone, decided }) {
+// The place that a command for evidence names, without a shell's quotes.
+const placeIn = (command) => command.split(/ --(?:drop|renew) /)[1].replace(/^'(.*)'$/, "$1").replaceAll(`'"'"'`, "'");
+
+// One place that a memory rests on, renewed as it is now or dropped. What is gone cannot be renewed.
+function Rests({ id, isGone, place, decided }) {
   const [change, { busy }] = useAction(async (how, said) => {
     try {
-      const { change: position } = await post(`/records/${encodeURIComponent(id)}/citations`, { do: how });
+      const { change: position } = await post(`/records/${encodeURIComponent(id)}/citations`, { do: how, evidence: [place] });
       toast(said, position === null ? {} : { action: { label: "Undo", run: () => undo(position, decided) } });
     } catch (error) { toastWrong(error); }
     await decided();

@@ -15,7 +15,7 @@ from commonplace.doors.hooks import main as hooks
 from commonplace.doors.hooks.clients import read_call
 from commonplace.memory import Memory
 from commonplace.storage import error_log
-from commonplace.storage.command_log import KEPT, MOST, CommandLog, Ran
+from commonplace.storage.command_log import KEPT, MOST, CommandLog, CommandRun
 
 SHAPES = [
     ("npm test", "npm test"),
@@ -123,6 +123,6 @@ def test_the_log_stays_small_and_reads_what_a_kill_left(vault: Path) -> None:
         log = CommandLog(memory.notes)
         memory.notes.add("commands.jsonl", '["s1","2026')
         for number in range(2 * MOST // 60):
-            log.note(Ran("s1", "2026-11-15T12:00:00.000Z", f"make {number}", "exit code 2"))
+            log.note(CommandRun("s1", "2026-11-15T12:00:00.000Z", f"make {number}", "exit code 2"))
         assert 0 < len(log.all()) <= 2 * KEPT + MOST // 60
         assert len(memory.notes.read("commands.jsonl") or b"") <= MOST + 200

@@ -14,7 +14,7 @@ from commonplace import Memory, tools
 from commonplace.doors.http.api import ROUTES
 from commonplace.doors.http.app import Gateway
 from commonplace.doors.http.metrics import Metrics
-from commonplace.doors.http.observed import Seen
+from commonplace.doors.http.observed import ObservedRequest
 from commonplace.doors.http.operations import NAMES, OPERATIONS, operation_of
 from commonplace.doors.http.schedules import Schedules
 from commonplace.doors.mcp import http as mcp_http
@@ -80,7 +80,7 @@ def test_requests_are_counted_by_their_routes_and_no_name_is_told(gateway: Gatew
 def test_buckets_hold_all_that_took_no_longer() -> None:
     metrics = Metrics()
     for seconds in (0.005, 0.2, 100.0):
-        metrics.saw(Seen("GET", "/x", 200, seconds))
+        metrics.saw(ObservedRequest("GET", "/x", 200, seconds))
     told = parsed(metrics.text([]))
     by_bound = {bound: told[f'commonplace_request_seconds_bucket{{route="/x",le="{bound}"}}']
                 for bound in ("0.005", "0.25", "10.0", "+Inf")}  # fmt: skip
@@ -90,7 +90,7 @@ def test_buckets_hold_all_that_took_no_longer() -> None:
 @pytest.mark.parametrize("label", ['a"b', "a\\b", "a\nb"])
 def test_no_label_breaks_a_line(label: str) -> None:
     metrics = Metrics()
-    metrics.saw(Seen("GET", label, 200, 0.1))
+    metrics.saw(ObservedRequest("GET", label, 200, 0.1))
     assert parsed(metrics.text([]))
 
 

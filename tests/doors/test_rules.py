@@ -16,7 +16,7 @@ from commonplace.doors.cli.main import run_words
 from commonplace.doors.hooks import main
 from commonplace.memory import Memory, telling
 from commonplace.model.errors import BadValue, HeldForReview, Refused
-from commonplace.model.moments import ToolCall
+from commonplace.model.moments import CalledTool
 from commonplace.storage import error_log
 from commonplace.storage.ledger import ToldLine
 from tests.support.clocks import FixedClock
@@ -165,7 +165,7 @@ def test_a_vault_that_takes_no_note_denies_nothing(
     vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owners(vault, must=True)
-    call = ToolCall("Bash", command="alembic upgrade")
+    call = CalledTool("Bash", command="alembic upgrade")
     with Memory.open(vault, session=SESSION) as memory:
         monkeypatch.setattr(memory, "read_only", True)
         said = memory.tell_rules(call, may_deny=True)
@@ -175,8 +175,8 @@ def test_a_vault_that_takes_no_note_denies_nothing(
 def test_calls_that_were_made_before_the_denial_was_read_are_denied_too(vault: Path) -> None:
     owners(vault, must=True)
     clock = FixedClock(1_800_000_000_000_000_000)
-    one = ToolCall("Bash", command="alembic upgrade", said=("alembic upgrade",))
-    two = ToolCall("Bash", command="alembic downgrade", said=("alembic downgrade",))
+    one = CalledTool("Bash", command="alembic upgrade", said=("alembic upgrade",))
+    two = CalledTool("Bash", command="alembic downgrade", said=("alembic downgrade",))
     with Memory.open(vault, session=SESSION, clock=clock) as memory:
         assert memory.tell_rules(one, may_deny=True).denies
         assert memory.tell_rules(two, may_deny=True).denies
@@ -190,13 +190,13 @@ def test_of_calls_at_once_each_is_denied_or_comes_after_a_denial(vault: Path) ->
 
     def call(_: int) -> bool:
         with Memory.open(vault, session=SESSION) as memory:
-            return memory.tell_rules(ToolCall("Bash", command="alembic"), may_deny=True).denies
+            return memory.tell_rules(CalledTool("Bash", command="alembic"), may_deny=True).denies
 
     with ThreadPoolExecutor(4) as pool:
         denied = list(pool.map(call, range(8)))
     assert any(denied)
     with Memory.open(vault, session=SESSION) as memory:
-        assert not memory.tell_rules(ToolCall("Bash", command="alembic"), may_deny=True).denies
+        assert not memory.tell_rules(CalledTool("Bash", command="alembic"), may_deny=True).denies
         assert len(memory.ledger.tellings(SESSION)) == sum(denied)
 
 
@@ -455,7 +455,7 @@ def test_rules_are_found_wherever_the_vault_is(place: str) -> None:
         memory.store("No moment", kind="instruction")
         rule = memory.store(RULE, kind="instruction", when=["Bash(alembic *)"])
         assert [each.id for each in memory.rules()] == [rule.id]
-        call = ToolCall("Bash", command="alembic upgrade")
+        call = CalledTool("Bash", command="alembic upgrade")
         assert RULE in memory.tell_rules(call).text
         assert memory.tell_rules(call).text == ""
         assert memory.rules_told() == {rule.id: (1, 0)}

@@ -39,7 +39,7 @@ from commonplace.model.errors import (
     NoSuchRecord,
     SummarizerFailed,
 )
-from commonplace.model.moments import ToolCall
+from commonplace.model.moments import CalledTool
 from commonplace.model.records import Origin, Record
 from commonplace.storage.ledger import LOST, ToldLine
 from commonplace.storage.notes import FileNotes
@@ -786,7 +786,7 @@ def a_rule_with_a_moment(memory: Memory) -> None:
 
 
 def tell_a_rule(memory: Memory, writer: int, number: int) -> str:
-    call = ToolCall("Bash", "alembic upgrade head")
+    call = CalledTool("Bash", "alembic upgrade head")
     return memory.tell_rules(call, event="tool", characters=1200).text
 
 

@@ -87,7 +87,7 @@ def test_a_file_that_was_not_written_since_is_not_read_again(
     memory: Memory, app: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = rests_on(memory, f"{app}:10-12")
-    monkeypatch.setattr(outside_files.Seen, "read", lambda _: 1 / 0)
+    monkeypatch.setattr(outside_files.SeenFile, "read", lambda _: 1 / 0)
     assert states(memory, kept) == [("fresh", "")]
     with Memory.open(memory.place, origin="owner") as other:
         assert states(other, kept) == [("fresh", "")]

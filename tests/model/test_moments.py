@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.model.errors import BadValue
-from commonplace.model.moments import LONGEST, ToolCall, check_moments, moments, unknown_tools
+from commonplace.model.moments import LONGEST, CalledTool, check_moments, moments, unknown_tools
 from commonplace.model.shell_commands import LONGEST as LONGEST_LINE
 from commonplace.model.shell_commands import commands_in
 
 
-def shell(command: str, tool: str = "Bash") -> ToolCall:
-    return ToolCall(tool, command=command, said=(command,))
+def shell(command: str, tool: str = "Bash") -> CalledTool:
+    return CalledTool(tool, command=command, said=(command,))
 
 
-def edit(path: str, tool: str = "Edit") -> ToolCall:
-    return ToolCall(tool, paths=(path,), said=(path, "a deploy"))
+def edit(path: str, tool: str = "Edit") -> CalledTool:
+    return CalledTool(tool, paths=(path,), said=(path, "a deploy"))
 
 
-def fits(moment: str, call: ToolCall) -> bool:
+def fits(moment: str, call: CalledTool) -> bool:
     [found] = moments(check_moments([moment]))
     return found.fits(call)
 
@@ -157,16 +157,18 @@ def test_the_path_of_a_moment_may_be_named_by_a_command() -> None:
     "tool", ["mcp__github__open_pr", "mcp_github_open_pr", "github-open_pr", "mcp__github.open_pr"]
 )
 def test_a_servers_tools_are_known_by_every_clients_name_for_them(tool: str) -> None:
-    assert fits("mcp__github__*", ToolCall(tool))
-    assert fits("mcp__github__open_pr", ToolCall(tool))
-    assert not fits("mcp__git__*", ToolCall(tool))
+    assert fits("mcp__github__*", CalledTool(tool))
+    assert fits("mcp__github__open_pr", CalledTool(tool))
+    assert not fits("mcp__git__*", CalledTool(tool))
 
 
 def test_a_tool_alone_is_the_moment_whatever_it_is_asked() -> None:
-    assert fits("WebFetch", ToolCall("web_fetch", said=("https://a.example",)))
-    assert fits("WebFetch(https://a.example*)", ToolCall("WebFetch", said=("https://a.example/x",)))
+    assert fits("WebFetch", CalledTool("web_fetch", said=("https://a.example",)))
+    assert fits(
+        "WebFetch(https://a.example*)", CalledTool("WebFetch", said=("https://a.example/x",))
+    )
     assert not fits(
-        "WebFetch(https://a.example*)", ToolCall("WebFetch", said=("https://b.example",))
+        "WebFetch(https://a.example*)", CalledTool("WebFetch", said=("https://b.example",))
     )
     assert fits("Bash", shell("ls"))
     assert not fits("WebFetch", shell("ls"))
@@ -174,12 +176,12 @@ def test_a_tool_alone_is_the_moment_whatever_it_is_asked() -> None:
 
 def test_words_are_looked_for_in_calls_and_in_prompts() -> None:
     said = "Please Deploy it to the staging server"
-    for call in (ToolCall("mcp__ci__run", said=(said,)), ToolCall(said=(said,))):
+    for call in (CalledTool("mcp__ci__run", said=(said,)), CalledTool(said=(said,))):
         assert fits("words: release, deploy", call)
         assert fits("words: staging server", call)
         assert not fits("words: deployment, ploy, age", call)
-    assert fits("words: c++", ToolCall(said=("in C++, please",)))
-    assert not fits("WebFetch", ToolCall(said=("WebFetch",)))
+    assert fits("words: c++", CalledTool(said=("in C++, please",)))
+    assert not fits("WebFetch", CalledTool(said=("WebFetch",)))
 
 
 @pytest.mark.parametrize(

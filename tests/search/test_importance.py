@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from commonplace.model.records import Hit, Record, now_of
 from commonplace.search.importance import (
-    Standing,
+    Precedence,
     by_importance,
     importance,
     in_order,
@@ -79,20 +79,23 @@ def test_what_was_told_again_matters_more_and_never_twice_as_much() -> None:
 
 
 STANDINGS = [
-    ({"kind": "note", "pinned": "2026-02-28"}, Standing.PINNED),
-    ({"kind": "correction", "origin": "owner"}, Standing.OWNERS_RULE),
-    ({"kind": "instruction", "evidence": ("m-1", "2026-02-27T10:00Z")}, Standing.QUOTED_RULE),
-    ({"kind": "instruction", "evidence": ("m-1", "2026-02-27T10:00Z", "q")}, Standing.QUOTED_RULE),
-    ({"kind": "instruction"}, Standing.RULE),
-    ({"kind": "preference", "origin": "owner"}, Standing.PREFERENCE),
-    ({"kind": "user-preference"}, Standing.PREFERENCE),
-    ({"kind": "decision", "origin": "owner"}, Standing.OTHER),
+    ({"kind": "note", "pinned": "2026-02-28"}, Precedence.PINNED),
+    ({"kind": "correction", "origin": "owner"}, Precedence.OWNERS_RULE),
+    ({"kind": "instruction", "evidence": ("m-1", "2026-02-27T10:00Z")}, Precedence.QUOTED_RULE),
+    (
+        {"kind": "instruction", "evidence": ("m-1", "2026-02-27T10:00Z", "q")},
+        Precedence.QUOTED_RULE,
+    ),
+    ({"kind": "instruction"}, Precedence.RULE),
+    ({"kind": "preference", "origin": "owner"}, Precedence.PREFERENCE),
+    ({"kind": "user-preference"}, Precedence.PREFERENCE),
+    ({"kind": "decision", "origin": "owner"}, Precedence.OTHER),
 ]
 
 
 @pytest.mark.parametrize(("change", "where"), STANDINGS)
 def test_a_record_stands_where_its_pin_its_kind_and_its_words_put_it(
-    change: dict[str, Any], where: Standing
+    change: dict[str, Any], where: Precedence
 ) -> None:
     assert standing(replace(FACT, **change)) == where
 

@@ -12,7 +12,7 @@ import pytest
 from commonplace.memory import Memory
 from commonplace.model.errors import BadValue
 from commonplace.model.records import Origin
-from commonplace.storage.command_log import CommandLog, Ran
+from commonplace.storage.command_log import CommandLog, CommandRun
 from commonplace.upkeep import learning
 from tests.data import clock_at
 from tests.support.clocks import FixedClock
@@ -247,7 +247,7 @@ def ran(memory: Memory, clock: FixedClock, *times: tuple[tuple[str, str], ...]) 
     for commands in times:
         clock.sleep(DAY)
         for command, failure in commands:
-            entry = Ran(f"session-{clock.stamp()[:10]}", clock.stamp(), command, failure)
+            entry = CommandRun(f"session-{clock.stamp()[:10]}", clock.stamp(), command, failure)
             CommandLog(memory.notes).note(entry)
     memory.conversations.record("user", "Hello", session="greeting")
 

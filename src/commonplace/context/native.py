@@ -37,7 +37,7 @@ from commonplace.context.sections import (
 )
 from commonplace.model.records import BEHAVIORAL, LASTING, Hit, Origin
 from commonplace.search.alike import repeats
-from commonplace.search.importance import RULES, Standing, in_order, standing
+from commonplace.search.importance import RULES, Precedence, in_order, standing
 from commonplace.search.index import Query
 from commonplace.trust.neutralise import SUGGESTIONS
 from commonplace.trust.origins import trust_of
@@ -61,20 +61,20 @@ LEARNED = Group(
     0.12,
     0.4,
 )
-GROUPS: dict[tuple[Standing, bool], Group] = {
-    (Standing.PINNED, False): Group("pinned", "## Pinned by the user", PINNED, 0.08, 0.3),
-    (Standing.PINNED, True): Group(
+GROUPS: dict[tuple[Precedence, bool], Group] = {
+    (Precedence.PINNED, False): Group("pinned", "## Pinned by the user", PINNED, 0.08, 0.3),
+    (Precedence.PINNED, True): Group(
         "pinned", f"## Pinned, but not the user's own\n{SUGGESTIONS}", PINNED, 0.04, 0.2
     ),
-    (Standing.OWNERS_RULE, False): Group(
+    (Precedence.OWNERS_RULE, False): Group(
         "rules", "## The user's own rules", "the user's own rule", 0.1, 0.4
     ),
-    (Standing.QUOTED_RULE, True): LEARNED,
-    (Standing.RULE, True): LEARNED,
-    (Standing.PREFERENCE, False): Group(
+    (Precedence.QUOTED_RULE, True): LEARNED,
+    (Precedence.RULE, True): LEARNED,
+    (Precedence.PREFERENCE, False): Group(
         "preferences", "## The user's own preferences", "the user's own preference", 0.06, 0.3
     ),
-    (Standing.PREFERENCE, True): Group(
+    (Precedence.PREFERENCE, True): Group(
         "preferences", f"## Preferences\n{SUGGESTIONS}", "a preference", 0.08, 0.3
     ),
 }
@@ -175,9 +175,9 @@ def _group(state: State, group: Group, hits: Sequence[Hit]) -> ContextSection:
     )
 
 
-def _place(line: ContextLine) -> tuple[Standing, str, str]:
+def _place(line: ContextLine) -> tuple[Precedence, str, str]:
     record = line.record
-    return (standing(record), record.said_at, record.id) if record else (Standing.OTHER, "", "")
+    return (standing(record), record.said_at, record.id) if record else (Precedence.OTHER, "", "")
 
 
 def _known(state: State) -> ContextSection:

@@ -38,7 +38,7 @@ SINKS = 0.8
 """What a record that rests on something stale counts for, beside others."""
 
 
-class State(StrEnum):
+class Freshness(StrEnum):
     """What has become of something that was cited."""
 
     FRESH = "fresh"
@@ -48,27 +48,27 @@ class State(StrEnum):
     UNCHECKED = "unchecked"
 
 
-class Standing(Struct, frozen=True):
+class CitationStanding(Struct, frozen=True):
     """A citation with what has become of it."""
 
     citation: Citation
-    state: State
+    state: Freshness
     place: str = ""
     """Where it is now, of what moved."""
 
     @property
     def is_stale(self) -> bool:
         """Whether the record may not be so any more; what moved says the same elsewhere."""
-        return self.state in (State.CHANGED, State.GONE)
+        return self.state in (Freshness.CHANGED, Freshness.GONE)
 
     def sentence(self) -> str:
         """What is said beside the record; no name, which whoever wrote the record chose."""
         since = f" since {self.citation.day}" if self.citation.day else ""
         what = "line" if self.citation.in_vault else "file"
         return {
-            State.MOVED: f"cited {what} moved{since}",
-            State.CHANGED: f"cited {what} changed{since}",
-            State.GONE: f"cited {what} is gone{since and f', cited on {self.citation.day}'}",
+            Freshness.MOVED: f"cited {what} moved{since}",
+            Freshness.CHANGED: f"cited {what} changed{since}",
+            Freshness.GONE: f"cited {what} is gone{since and f', cited on {self.citation.day}'}",
         }.get(self.state, "")
 
 
@@ -133,39 +133,39 @@ class Citations:
             raise BadValue(
                 "evidence", "it was cited on another machine", next_step="Renew it there."
             )
-        if standing.state == State.GONE:
+        if standing.state == Freshness.GONE:
             raise BadValue(
                 "evidence",
                 f"{citation.place} is gone",
                 next_step="Cite another place with 'commonplace cite ID FILE:LINES', or --drop it.",
             )
-        if standing.state == State.MOVED:
+        if standing.state == Freshness.MOVED:
             now = citations.named(standing.place)
             citation = replace(citation, path=now.path, first=now.first, last=now.last)
         if citation.in_vault:
             return self._made(citation)
         return self._made(self._placed(citation, self._path(citation)))
 
-    def standing(self, text: str) -> Standing:
+    def standing(self, text: str) -> CitationStanding:
         """What has become of a citation, as a record's line carries it."""
         citation = citations.read(text)
         if citation is None:
-            return Standing(Citation(text), State.UNCHECKED)
+            return CitationStanding(Citation(text), Freshness.UNCHECKED)
         key = _key(text)
         noted = self._fresh.get(key) or self._noted.get(key)
         if not (citation.in_vault or noted or self._is_trusted()):
-            return Standing(citation, State.UNCHECKED)
+            return CitationStanding(citation, Freshness.UNCHECKED)
         try:
             found = self._look(citation)
             if found is None:
                 return self._lost(citation)
             if noted and [*found.mark] == noted[:2] and not citation.in_vault:
-                return Standing(citation, State(str(noted[2])), str(noted[3]))
+                return CitationStanding(citation, Freshness(str(noted[2])), str(noted[3]))
             standing = _compared(citation, found.read())
         except outside_files.Unseen:
-            return Standing(citation, State.UNCHECKED)
+            return CitationStanding(citation, Freshness.UNCHECKED)
         except (OSError, ValueError, CommonplaceError):
-            return Standing(citation, State.CHANGED)
+            return CitationStanding(citation, Freshness.CHANGED)
         if not citation.in_vault:
             self._note(key, found, standing)
         return standing
@@ -190,7 +190,7 @@ class Citations:
             machine_files.make_private(directory)
             FileNotes(directory).change(NOTE, changed)
 
-    def _note(self, key: str, found: Found, standing: Standing) -> None:
+    def _note(self, key: str, found: Found, standing: CitationStanding) -> None:
         size, written = found.mark
         is_racy = abs(self._library.clock.now_ns() - written) < RACY_NS
         self._fresh[key] = [-1 if is_racy else size, written, standing.state, standing.place]
@@ -226,7 +226,7 @@ class Citations:
         if len(text) > citations.LONGEST:
             raise BadValue("evidence", "its path is too long", next_step="Cite another file.")
         if not made.in_vault:
-            self._note(_key(text), found, Standing(made, State.FRESH))
+            self._note(_key(text), found, CitationStanding(made, Freshness.FRESH))
         return made
 
     def _placed(self, named: Citation, full: str) -> Citation:
@@ -278,7 +278,7 @@ class Citations:
         """A document without the data of its records, which change with use."""
         return plain(self._library.text(name)[0]).encode("utf-8", "replace")
 
-    def _lost(self, citation: Citation) -> Standing:
+    def _lost(self, citation: Citation) -> CitationStanding:
         """What is not there any more, unless git knows the same text by another name."""
         if citation.repository:
             root = self._repository_path(citation)
@@ -288,8 +288,8 @@ class Citations:
                 seen = outside_files.look(f"{root}/{name}")
                 if seen.there and citations.file_hash(seen.read()) == citation.file:
                     place = placed(name, citation.first, citation.last)
-                    return Standing(citation, State.MOVED, place)
-        return Standing(citation, State.GONE)
+                    return CitationStanding(citation, Freshness.MOVED, place)
+        return CitationStanding(citation, Freshness.GONE)
 
     def _document_at(self, full: str) -> str:
         """The document that a path leads to; empty where it leads out of the vault."""
@@ -321,19 +321,19 @@ def _hash(citation: Citation, lines: Sequence[bytes]) -> str:
     return citations.lines_hash(cited) if citation.first else ""
 
 
-def _compared(citation: Citation, data: bytes) -> Standing:
+def _compared(citation: Citation, data: bytes) -> CitationStanding:
     if citations.file_hash(data) == citation.file:
-        return Standing(citation, State.FRESH)
+        return CitationStanding(citation, Freshness.FRESH)
     if not citation.first:
-        return Standing(citation, State.CHANGED)
+        return CitationStanding(citation, Freshness.CHANGED)
     lines = _lines(data)
     if _hash(citation, lines) == citation.hashed:
-        return Standing(citation, State.FRESH)
+        return CitationStanding(citation, Freshness.FRESH)
     at = _elsewhere(citation, lines)
     if at is None:
-        return Standing(citation, State.CHANGED)
+        return CitationStanding(citation, Freshness.CHANGED)
     moved = placed(citation.path, at, at + citation.last - citation.first)
-    return Standing(citation, State.MOVED, moved)
+    return CitationStanding(citation, Freshness.MOVED, moved)
 
 
 def _elsewhere(citation: Citation, lines: Sequence[bytes]) -> int | None:

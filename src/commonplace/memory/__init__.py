@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from commonplace.library.activity import Activity
     from commonplace.library.activity import Page as ActivityPage
     from commonplace.library.blame import Blame, Version
-    from commonplace.library.citations import Citations, Standing
+    from commonplace.library.citations import Citations, CitationStanding
     from commonplace.library.documents import Written
     from commonplace.library.erase import Receipt
     from commonplace.library.experiences import Experiences
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from commonplace.memory.rules import ToldRules
     from commonplace.memory.storing import Remembered
     from commonplace.memory.telling import AtStart
-    from commonplace.model.moments import ToolCall
+    from commonplace.model.moments import CalledTool
     from commonplace.search.engine import Miss
     from commonplace.trust import admission
     from commonplace.upkeep import forget as forgetting
@@ -590,7 +590,7 @@ class Memory:
         """Let a memory rest on these places no longer; without any, on none."""
         return _citing.drop(self, record_id, places)
 
-    def standings(self, record: Record) -> list[Standing]:
+    def standings(self, record: Record) -> list[CitationStanding]:
         """What a memory cites, each with what has become of it."""
         return _citing.standings(self, record)
 
@@ -743,7 +743,7 @@ class Memory:
 
     def tell_rules(
         self,
-        call: ToolCall,
+        call: CalledTool,
         *,
         event: str = "tool",
         characters: int = 1200,

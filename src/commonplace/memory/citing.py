@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from commonplace.library import revising
-from commonplace.library.citations import SINKS, Citations, Standing, State
+from commonplace.library.citations import SINKS, Citations, CitationStanding, Freshness
 from commonplace.library.revising import Revised
 from commonplace.model import citations
 from commonplace.model.errors import BadValue
@@ -69,7 +69,7 @@ def renew(memory: Memory, record_id: str, places: Sequence[str] = ()) -> Revised
         each: _renewed(memory, each)
         for each in record.citations
         if (not places or _place(each) in places)
-        and memory.citations.standing(each).state != State.FRESH
+        and memory.citations.standing(each).state != Freshness.FRESH
     }
     memory.citations.keep()
 
@@ -105,7 +105,7 @@ def _check_rests_on(record: Record, places: Sequence[str]) -> None:
         )
 
 
-def standings(memory: Memory, record: Record) -> list[Standing]:
+def standings(memory: Memory, record: Record) -> list[CitationStanding]:
     """What a record cites, each with what has become of it."""
     found = [memory.citations.standing(each) for each in record.citations]
     memory.citations.keep()

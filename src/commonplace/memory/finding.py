@@ -22,7 +22,7 @@ from commonplace.model.records import (
     is_over,
     now_of,
 )
-from commonplace.search.importance import RULES, Standing, by_importance, in_order, standing
+from commonplace.search.importance import RULES, Precedence, by_importance, in_order, standing
 from commonplace.search.index import NEWEST, ORDERS, Query
 
 if TYPE_CHECKING:
@@ -256,8 +256,8 @@ def _by_standing(memory: Memory, seen: Query) -> tuple[list[Hit], list[Hit]]:
     hits = in_order(told, now_of(memory.clock), stale=stale)
     again = alike.repeats([hit.record.text for hit in hits])
     once = [hit for at, hit in enumerate(hits) if at not in again]
-    first = [hit for hit in once if standing(hit.record) != Standing.OTHER]
-    return first, [hit for hit in once if standing(hit.record) == Standing.OTHER]
+    first = [hit for hit in once if standing(hit.record) != Precedence.OTHER]
+    return first, [hit for hit in once if standing(hit.record) == Precedence.OTHER]
 
 
 def _merged(hits: SearchResult, said: SearchResult, query: Query) -> SearchResult:

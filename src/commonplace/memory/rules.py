@@ -12,7 +12,7 @@ from commonplace.memory import session
 from commonplace.model.clock import parse_stamp
 from commonplace.model.errors import CommonplaceError
 from commonplace.model.files import digest
-from commonplace.model.moments import ToolCall, moments
+from commonplace.model.moments import CalledTool, moments
 from commonplace.model.records import Now, Origin, Record, is_over, is_to_come, now_of
 from commonplace.storage.ledger import AT, DENIES, LOST, ToldLine
 from commonplace.trust.neutralise import one_line
@@ -65,7 +65,7 @@ def _holds(record: Record, now: Now) -> bool:
 
 def tell(
     memory: Memory,
-    call: ToolCall,
+    call: CalledTool,
     *,
     event: str,
     characters: int,
@@ -97,7 +97,7 @@ def tell(
     return _told(memory, told, mark, event=event, aside=aside)
 
 
-def _fitting(record: Record, call: ToolCall) -> _Fitting | None:
+def _fitting(record: Record, call: CalledTool) -> _Fitting | None:
     moment = next((it for it in moments(record.when) if it.fits(call)), None)
     if moment is None:
         return None
@@ -181,7 +181,7 @@ def _is_read(denial: tuple[str, str] | None, mark: str, memory: Memory) -> bool:
     return called == mark or age >= timedelta(seconds=UNREAD_SECONDS)
 
 
-def _mark(call: ToolCall) -> str:
+def _mark(call: CalledTool) -> str:
     """A short mark of what is called."""
     return digest("\0".join((call.tool, *call.said)).encode("utf-8", "replace"))[:8]
 

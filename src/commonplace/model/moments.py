@@ -45,7 +45,7 @@ UNCLOSED = re.compile(r"\[(?!!?\]?[^\]]*\])")
 """The beginning of a set of letters that nothing ends."""
 
 
-class ToolCall(Struct, frozen=True, dict=True):
+class CalledTool(Struct, frozen=True, dict=True):
     """What a tool is asked, or what a user says: what moments are compared with."""
 
     tool: str = ""
@@ -88,7 +88,7 @@ class Moment(Struct, frozen=True):
             return f"{WORDS}: {self.pattern}"
         return f"{self.tool}({self.pattern})" if self.pattern else self.tool
 
-    def fits(self, call: ToolCall) -> bool:
+    def fits(self, call: CalledTool) -> bool:
         """Whether this is the moment."""
         if self.tool == WORDS:
             return any(_says(call.folded, word) for word in self.words)

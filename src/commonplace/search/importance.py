@@ -48,7 +48,7 @@ REPEATED = 0.5
 """How far it can raise it that a record was told again and again."""
 
 
-class Standing(IntEnum):
+class Precedence(IntEnum):
     """Who is told first, whatever the age."""
 
     PINNED = 0
@@ -59,15 +59,15 @@ class Standing(IntEnum):
     OTHER = 5
 
 
-def standing(record: Record) -> Standing:
+def standing(record: Record) -> Precedence:
     """Where a record stands by its pin, its kind and whose words it rests on."""
     if record.pinned:
-        return Standing.PINNED
+        return Precedence.PINNED
     if record.kind not in RULES:
-        return Standing.PREFERENCE if record.behavioral else Standing.OTHER
+        return Precedence.PREFERENCE if record.behavioral else Precedence.OTHER
     if record.origin == Origin.OWNER:
-        return Standing.OWNERS_RULE
-    return Standing.QUOTED_RULE if record.cites else Standing.RULE
+        return Precedence.OWNERS_RULE
+    return Precedence.QUOTED_RULE if record.cites else Precedence.RULE
 
 
 def importance(record: Record, now: Now) -> float:

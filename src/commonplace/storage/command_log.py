@@ -18,7 +18,7 @@ MOST, KEPT = 64 * 1024, 300
 """Bytes of the log, and the last lines that stay when it grew past them."""
 
 
-class Ran(Struct, frozen=True, array_like=True):
+class CommandRun(Struct, frozen=True, array_like=True):
     """One command as it ended."""
 
     session: str
@@ -35,7 +35,7 @@ class CommandLog:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
 
-    def note(self, ran: Ran) -> None:
+    def note(self, ran: CommandRun) -> None:
         """Add a failure, or what succeeded while a failure of its session waits for an end."""
         if ran.session and (ran.failure or self._waits(ran.session)):
             # On a line of its own, also below one whose writer was killed in the middle of it.
@@ -47,27 +47,27 @@ class CommandLog:
         last = next((each for each in reversed(self.all()) if each.session == session), None)
         return last is not None and bool(last.failure)
 
-    def all(self) -> list[Ran]:
+    def all(self) -> list[CommandRun]:
         """Every command of the log, the oldest first."""
         found = []
         for line in (self._notes.read(NAME) or b"").splitlines():
             try:
-                found.append(msgspec.json.decode(line, type=Ran))
+                found.append(msgspec.json.decode(line, type=CommandRun))
             except msgspec.DecodeError:
                 continue
         return found
 
-    def drop(self, gone: Callable[[Ran], bool]) -> None:
+    def drop(self, gone: Callable[[CommandRun], bool]) -> None:
         """Take commands out, such as those that are old."""
         if any(map(gone, self.all())):
             self._notes.change(NAME, lambda data: _without(data, gone))
 
 
-def _without(data: bytes | None, gone: Callable[[Ran], bool]) -> bytes:
+def _without(data: bytes | None, gone: Callable[[CommandRun], bool]) -> bytes:
     kept = []
     for line in (data or b"").splitlines():
         try:
-            ran = msgspec.json.decode(line, type=Ran)
+            ran = msgspec.json.decode(line, type=CommandRun)
         except msgspec.DecodeError:
             continue
         kept += [] if gone(ran) else [line]

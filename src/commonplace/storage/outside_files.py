@@ -27,7 +27,7 @@ class Unseen(OSError):
     """A file that is not looked at at all."""
 
 
-class Seen:
+class SeenFile:
     """A file as one look finds it, and what it says where that is asked for."""
 
     def __init__(self, tree: Tree, name: str) -> None:
@@ -44,7 +44,7 @@ class Seen:
         return self._tree.read(self._name, most=MOST)
 
 
-def look(path: str) -> Seen:
+def look(path: str) -> SeenFile:
     """A look at an absolute path. What is no plain file, or may not be seen, is an `OSError`."""
     drive, rest = os.path.splitdrive(path)
     if drive.startswith(("\\\\", "//")) or is_far(path):
@@ -52,7 +52,7 @@ def look(path: str) -> Seen:
     if any(path == each or path.startswith(f"{each}/") for each in NEVER):
         raise Unseen("it is no file of a disk")
     try:
-        return Seen(Tree(drive + os.sep), rest.replace(os.sep, "/").strip("/"))
+        return SeenFile(Tree(drive + os.sep), rest.replace(os.sep, "/").strip("/"))
     except CommonplaceError as error:
         raise Unseen(str(error)) from None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.trust.neutralise import one_line
 
 if TYPE_CHECKING:
-    from commonplace.library.citations import Standing
+    from commonplace.library.citations import CitationStanding
 
 STALE = {
     "moved": "moved",
@@ -18,7 +18,7 @@ STALE = {
 }
 
 
-def data_of(standing: Standing) -> dict[str, Any]:
+def data_of(standing: CitationStanding) -> dict[str, Any]:
     """A citation with what has become of it."""
     citation = standing.citation
     return {
@@ -31,12 +31,12 @@ def data_of(standing: Standing) -> dict[str, Any]:
     }
 
 
-def lines_of(standings: Iterable[Standing]) -> list[str]:
+def lines_of(standings: Iterable[CitationStanding]) -> list[str]:
     """Each citation on a line: where, of which repository and commit, since when, how it is."""
     return [_line(each) for each in standings]
 
 
-def _line(standing: Standing) -> str:
+def _line(standing: CitationStanding) -> str:
     citation, state = standing.citation, str(standing.state)
     within = f" in {citation.repository}" if citation.repository else ""
     commit = f" at {citation.commit}" if citation.commit else ""

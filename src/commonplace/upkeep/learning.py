@@ -19,12 +19,12 @@ from commonplace.library.tombstones import normal, pieces
 from commonplace.model.clock import stamp
 from commonplace.model.records import BEHAVIORAL, BY_TOOL, SYSTEM, Origin, Record
 from commonplace.search.index import Query
-from commonplace.storage.command_log import CommandLog, Ran
+from commonplace.storage.command_log import CommandLog, CommandRun
 from commonplace.storage.notes import Notes
 from commonplace.trust.evidence import Alike
 from commonplace.trust.neutralise import one_line
 from commonplace.upkeep import repeated
-from commonplace.upkeep.repeated import LIKE, LIKE_QUESTION, TIMES, Group, Typed
+from commonplace.upkeep.repeated import LIKE, LIKE_QUESTION, TIMES, Repetition, Typed
 
 NAME = "learning.json"
 """The note that says how far the last look went."""
@@ -123,7 +123,7 @@ class Learner:
             for sentence in repeated.typed_sentences(each.content)
         ]
 
-    def _of_sentences(self, group: Group, what: str) -> Suggestion:
+    def _of_sentences(self, group: Repetition, what: str) -> Suggestion:
         told = repeated.clearest(group.occasions)
         record = Record(
             id=self._clock.new_id(),
@@ -139,7 +139,7 @@ class Learner:
 
     def _of_commands(self) -> list[Suggestion]:
         """What helped after the same failure, each time another session or day."""
-        helped: dict[tuple[str, str, str], dict[tuple[str, str], Ran]] = {}
+        helped: dict[tuple[str, str, str], dict[tuple[str, str], CommandRun]] = {}
         for failed, then in _helped(self._commands.all()):
             key = (failed.command, failed.failure, then.command)
             day = self._clock.day_of(failed.at)
@@ -150,7 +150,7 @@ class Learner:
             if len(ran) >= TIMES
         ]
 
-    def _of_command(self, key: tuple[str, str, str], ran: Sequence[Ran]) -> Suggestion:
+    def _of_command(self, key: tuple[str, str, str], ran: Sequence[CommandRun]) -> Suggestion:
         command, failure, then = map(one_line, key)
         record = Record(
             id=self._clock.new_id(),
@@ -196,7 +196,7 @@ def _is_users(message: Message) -> bool:
     return message.role == "user" and message.channel != BY_TOOL and message.agent != HEARTBEAT
 
 
-def _is_enough(group: Group) -> bool:
+def _is_enough(group: Repetition) -> bool:
     return len(group.occasions) >= TIMES
 
 
@@ -205,7 +205,7 @@ def _times(seen: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{at} {session}".strip() for at, session in sorted(seen)[-KEPT_TIMES:])
 
 
-def _helped(ran: Sequence[Ran]) -> list[tuple[Ran, Ran]]:
+def _helped(ran: Sequence[CommandRun]) -> list[tuple[CommandRun, CommandRun]]:
     """Each failure with the first other command that succeeded after it in its session."""
     pairs = []
     for at, failed in enumerate(ran):

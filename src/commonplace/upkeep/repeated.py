@@ -109,7 +109,7 @@ class Meaning(Struct, frozen=True):
         return self.pro | self.con
 
 
-class Group(Struct):
+class Repetition(Struct):
     """Sentences that say the same, oldest first."""
 
     said: list[Typed]
@@ -221,12 +221,12 @@ def _is_near(ours: frozenset[str], theirs: frozenset[str], alike: Alike) -> bool
 
 def groups(
     said: Iterable[Typed], alike: Alike, *, plain: bool = False, like: float = LIKE
-) -> list[Group]:
+) -> list[Repetition]:
     """The sentences that say the same, put together; those that say nothing are left out.
 
     Each joins the group of the sentence that it is most like, so the order matters: oldest first.
     """
-    found: list[Group] = []
+    found: list[Repetition] = []
     having: dict[str, list[int]] = {}
     stems = Stems()
     for each in said:
@@ -237,7 +237,7 @@ def groups(
         at = _best(found, near, meant, alike, like)
         if at < 0:
             at = len(found)
-            found.append(Group([], []))
+            found.append(Repetition([], []))
         found[at].said.append(each)
         if meant not in found[at].meanings and len(found[at].meanings) < MOST_MEANINGS:
             found[at].meanings.append(meant)
@@ -249,7 +249,7 @@ def groups(
 
 
 def _best(
-    found: Sequence[Group], near: Counter[int], meant: Meaning, alike: Alike, like: float
+    found: Sequence[Repetition], near: Counter[int], meant: Meaning, alike: Alike, like: float
 ) -> int:
     """The group that a sentence belongs to: the one that all in it are most like; -1 for none."""
     best, where = like, -1

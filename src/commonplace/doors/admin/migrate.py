@@ -63,7 +63,7 @@ class Copied(Struct, frozen=True):
     notes: int
 
 
-class Switch(Struct, frozen=True):
+class CutOver(Struct, frozen=True):
     """What is done so that nobody writes to the source any more."""
 
     closing: Callable[[], None]
@@ -72,7 +72,9 @@ class Switch(Struct, frozen=True):
     """Once both are the same: from here on only the copy is used."""
 
 
-def move(source: str, target: str, *, progress: OnProgress, switch: Switch | None = None) -> Copied:
+def move(
+    source: str, target: str, *, progress: OnProgress, switch: CutOver | None = None
+) -> Copied:
     """Copy a vault to where there is none, or go on doing so.
 
     With a `switch` everybody is to go over to the copy.
@@ -153,7 +155,7 @@ class _Copying:
         self.new = new
         self.progress = progress
 
-    def run(self, switch: Switch | None) -> Copied:
+    def run(self, switch: CutOver | None) -> Copied:
         if switch:
             self._pass()
             switch.closing()

@@ -28,7 +28,7 @@ def move_tenant(
             next_step=f"'commonplace tenants URL read-only {name}' lets it be moved.",
         )
     set_state = partial(tenants.set_state, name)
-    switch = migrate.Switch(closing=lambda: set_state(READ_ONLY), closed=lambda: set_state(MOVED))
+    switch = migrate.CutOver(closing=lambda: set_state(READ_ONLY), closed=lambda: set_state(MOVED))
     return migrate.move(tenants.url_of(name), target, progress=progress, switch=switch)
 
 

@@ -358,7 +358,7 @@ def _note_command(memory: Memory, client: str, tool: ToolUse) -> None:
     if client == "claude" and not (tool.error or _may_wait(memory)):
         return
     from commonplace.doors.hooks import commands
-    from commonplace.storage.command_log import CommandLog, Ran
+    from commonplace.storage.command_log import CommandLog, CommandRun
     from commonplace.trust.admission import without_secrets
 
     if tool.aside or reading.goes_on(tool) or not (ended := commands.ended(client, tool)):
@@ -367,7 +367,7 @@ def _note_command(memory: Memory, client: str, tool: ToolUse) -> None:
         command = without_secrets(ended.command, memory.options)
     except SecretFound:
         return
-    ran = Ran(memory.session, memory.clock.stamp(), command, ended.failure)
+    ran = CommandRun(memory.session, memory.clock.stamp(), command, ended.failure)
     CommandLog(memory.notes).note(ran)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.doors.hooks import clients, reading
 from commonplace.doors.hooks.clients import HookCall, ToolUse
-from commonplace.model.moments import ToolCall
+from commonplace.model.moments import CalledTool
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -52,16 +52,16 @@ def after(memory: Memory, call: HookCall, tool: ToolUse) -> str:
 
 def at_prompt(memory: Memory, prompt: str) -> str:
     """The rules whose words are in a prompt."""
-    return memory.tell_rules(ToolCall(said=(prompt,)), event="prompt", characters=MOST).text
+    return memory.tell_rules(CalledTool(said=(prompt,)), event="prompt", characters=MOST).text
 
 
-def call_of(tool: ToolUse) -> ToolCall:
+def call_of(tool: ToolUse) -> CalledTool:
     """What a tool is asked, as moments are compared with it."""
     said = tuple(_texts(tool.given))
     command = _command(tool) if reading.is_shell(tool) else ""
     patched = [name.strip() for text in said if "*** " in text for name in PATCHED.findall(text)]
     paths = (_from_root(path, tool.directory) for path in [*_paths(tool), *patched])
-    return ToolCall(tool.name, command=command, paths=tuple(paths), said=said)
+    return CalledTool(tool.name, command=command, paths=tuple(paths), said=said)
 
 
 def _command(tool: ToolUse) -> str:

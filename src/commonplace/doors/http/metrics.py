@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from commonplace.doors.http.observed import Seen
+    from commonplace.doors.http.observed import ObservedRequest
     from commonplace.upkeep.schedule import Run
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
@@ -58,7 +58,7 @@ class Metrics:
         self._upkeep: Counter[tuple[str, ...]] = Counter()
         self._tokens: set[str] = set()
 
-    def saw(self, seen: Seen) -> None:
+    def saw(self, seen: ObservedRequest) -> None:
         """Count a request."""
         self._requests[seen.method, seen.route, str(seen.status or "none")] += 1
         self._times.setdefault(seen.route, Times()).add(seen.seconds)

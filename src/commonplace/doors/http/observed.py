@@ -25,7 +25,7 @@ OTHER = "other"
 """The method of a request that has none of these, and the route of one that was refused before."""
 
 
-class Seen(Struct, frozen=True):
+class ObservedRequest(Struct, frozen=True):
     """A request whose answer has begun, or that ended without any."""
 
     method: str
@@ -39,7 +39,7 @@ class Seen(Struct, frozen=True):
     """The name of the token that it brought."""
 
 
-Watcher = Callable[[Seen], None]
+Watcher = Callable[[ObservedRequest], None]
 
 
 class Observed:
@@ -74,12 +74,12 @@ class Observed:
                 tell(0)
 
 
-def _seen(scope: Scope, status: int, seconds: float) -> Seen:
+def _seen(scope: Scope, status: int, seconds: float) -> ObservedRequest:
     method = scope["method"] if scope["method"] in METHODS else OTHER
     session = dict(scope["headers"]).get(HEADER.lower().encode(), b"").decode("latin-1")
     found = pass_of(scope)
     token = found.name if found else ""
-    return Seen(method, route_of(scope), status, seconds, session[:LONGEST], token)
+    return ObservedRequest(method, route_of(scope), status, seconds, session[:LONGEST], token)
 
 
 def route_of(scope: Scope) -> str:
@@ -99,11 +99,11 @@ class RequestLog:
         self._line = _as_json if form == "json" else _as_text
         self._clock = clock
 
-    def __call__(self, seen: Seen) -> None:
+    def __call__(self, seen: ObservedRequest) -> None:
         print(self._line(self._clock.stamp(), seen), file=sys.stderr, flush=True)
 
 
-def _as_json(at: str, seen: Seen) -> str:
+def _as_json(at: str, seen: ObservedRequest) -> str:
     told = {
         "time": at,
         "method": seen.method,
@@ -114,7 +114,7 @@ def _as_json(at: str, seen: Seen) -> str:
     return json.dumps(told | ({"session": seen.session} if seen.session else {}))
 
 
-def _as_text(at: str, seen: Seen) -> str:
+def _as_text(at: str, seen: ObservedRequest) -> str:
     # As JSON spells it, no session can break the line or colour the terminal.
     session = f" session={json.dumps(seen.session)}" if seen.session else ""
     milliseconds = f"{seen.seconds * 1000:.1f}"

@@ -38,7 +38,7 @@ FILES = {
 """The commands of Anthropic's memory tool, which is one tool for all of them."""
 
 
-class Answered(Protocol):
+class TroubledAnswer(Protocol):
     """What a door answers."""
 
     @property
@@ -46,8 +46,10 @@ class Answered(Protocol):
         """What kind of error it is, in a word; empty where it is none."""
 
 
-Answer = TypeVar("Answer", bound=Answered)
-Tracer = Callable[[str, Mapping[str, Any], str, Callable[[], Awaitable[Answered]]], Awaitable[Any]]
+Answer = TypeVar("Answer", bound=TroubledAnswer)
+Tracer = Callable[
+    [str, Mapping[str, Any], str, Callable[[], Awaitable[TroubledAnswer]]], Awaitable[Any]
+]
 """Does what is done as a span: the operation, its arguments, the vault, and the work."""
 
 

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
 from commonplace import __version__
-from commonplace.doors.http.operations import CREATE, DELETE, SEARCH, UPDATE, Answered, Tracer
+from commonplace.doors.http.operations import CREATE, DELETE, SEARCH, UPDATE, Tracer, TroubledAnswer
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable by which somebody asks for questions and texts in spans."""
@@ -59,8 +59,8 @@ class Spans:
         operation: str,
         given: Mapping[str, Any],
         vault: str,
-        work: Callable[[], Awaitable[Answered]],
-    ) -> Answered:
+        work: Callable[[], Awaitable[TroubledAnswer]],
+    ) -> TroubledAnswer:
         """Do an operation. No exception is recorded: its sentence may quote what was asked."""
         with self._tracer.start_as_current_span(
             operation,

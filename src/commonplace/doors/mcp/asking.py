@@ -34,7 +34,7 @@ LONGEST = 4000
 """Characters of a text that a question shows."""
 
 
-class Question(Struct, frozen=True):
+class ClientQuestion(Struct, frozen=True):
     """What a person is asked, and by what the answer is known again."""
 
     text: str
@@ -61,13 +61,13 @@ class Question(Struct, frozen=True):
         }
 
 
-def confirmation(text: str, *, state: str) -> Question:
+def confirmation(text: str, *, state: str) -> ClientQuestion:
     """A question that is answered with yes or no."""
     schema = {"type": "boolean", "title": "Yes, do it"}
-    return Question(_shown(text), state, "confirm", schema)
+    return ClientQuestion(_shown(text), state, "confirm", schema)
 
 
-class Reply(Struct, frozen=True):
+class ClientReply(Struct, frozen=True):
     """What came back with a call that is made again; empty with one that is made first."""
 
     state: str = ""
@@ -81,26 +81,28 @@ class Reply(Struct, frozen=True):
             return False
         return self.action != "accept" or self.content.get("confirm") is not True
 
-    def confirms(self, question: Question) -> bool:
+    def confirms(self, question: ClientQuestion) -> bool:
         """Whether it is a yes to this very question."""
         return self.state == question.state and bool(self.action) and not self.is_no
 
 
-def reply_in(params: Object) -> Reply:
+def reply_in(params: Object) -> ClientReply:
     """The reply that the params of a call carry; what is no reply is none."""
     replies = params.get("inputResponses")
     said = replies.get(KEY) if isinstance(replies, dict) else None
     if not isinstance(said, dict):
-        return Reply()
+        return ClientReply()
     state, content = params.get("requestState"), said.get("content")
-    return Reply(
+    return ClientReply(
         state if isinstance(state, str) else "",
         str(said.get("action") or "cancel"),
         content if isinstance(content, dict) else {},
     )
 
 
-def called(tool: Tool, memory: Memory, given: Object, reply: Reply) -> Answer | Question:
+def called(
+    tool: Tool, memory: Memory, given: Object, reply: ClientReply
+) -> Answer | ClientQuestion:
     """Call a tool whose client can ask the person, or return what the person is to be asked."""
     wanted = memory.options.elicitation
     if wanted == "never":
@@ -130,7 +132,7 @@ def called(tool: Tool, memory: Memory, given: Object, reply: Reply) -> Answer | 
         return _about_rule(record)
 
 
-def _refused(reply: Reply) -> Refused:
+def _refused(reply: ClientReply) -> Refused:
     """What an agent is told without a yes. Clients without a person say no by themselves."""
     what = "got no answer" if reply.action == "cancel" else "was declined"
     return Refused(
@@ -140,7 +142,7 @@ def _refused(reply: Reply) -> Refused:
     )
 
 
-def _about_rule(record: Record) -> Question:
+def _about_rule(record: Record) -> ClientQuestion:
     """Whether a memory that waits is approved, with its exact text."""
     text = (
         "An agent wants this to be told to agents from now on. It may come from text that the "
@@ -148,10 +150,10 @@ def _about_rule(record: Record) -> Question:
     )
     schema = {"type": "string", "title": "Decision", "enum": [*DECISIONS]}
     state = f"{RULE}{record.id} {digest(record.text.encode())}"
-    return Question(_shown(text), state, "decision", schema)
+    return ClientQuestion(_shown(text), state, "decision", schema)
 
 
-def _decided(memory: Memory, reply: Reply) -> Answer:
+def _decided(memory: Memory, reply: ClientReply) -> Answer:
     """Do what the person decided on a memory that waits, if it reads as it was shown."""
     key = reply.state.removeprefix(RULE).partition(" ")[0]
     record = next((each for each in memory.review() if each.id == key), None)

@@ -134,7 +134,7 @@ def call_tool(params: Object, offered: Offered, recall: Recall) -> Object:
             from commonplace.doors.mcp import asking
 
             done = asking.called(tools[name], memory, given or {}, asking.reply_in(params))
-            if isinstance(done, asking.Question):
+            if isinstance(done, asking.ClientQuestion):
                 return done.as_result()
             return _result(str(done), refused=False)
         return _result(str(tools[name].call(memory, given or {})), refused=False)

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from commonplace.library.citations import Citations, Standing, State
+from commonplace.library.citations import Citations, CitationStanding, Freshness
 from commonplace.library.library import Library
 from commonplace.markdown import documents
 from commonplace.markdown.layouts import Layout
@@ -292,15 +292,15 @@ def _evidence(seen: ScannedVault) -> Iterator[Finding]:
     for record in seen.valid:
         for cited in record.citations:
             standing = seen.citations.standing(cited)
-            if standing.state == State.MOVED:
+            if standing.state == Freshness.MOVED:
                 yield _cited(record, standing, f", now {one_line(standing.place)}", "--renew")
             elif standing.is_stale:
-                deed = "--drop" if standing.state == State.GONE else "--renew"
+                deed = "--drop" if standing.state == Freshness.GONE else "--renew"
                 yield _cited(record, standing, f": {standing.sentence()}", deed)
     seen.citations.keep()
 
 
-def _cited(record: Record, standing: Standing, fate: str, deed: str) -> Finding:
+def _cited(record: Record, standing: CitationStanding, fate: str, deed: str) -> Finding:
     place = one_line(standing.citation.place)
     what = f"{_quoted(record)} rests on {place}{fate}"
     # It names the place: the record may rest on others that are fresh.

@@ -39,7 +39,7 @@ def test_conversations_are_called_by_their_first_words(
     row = page.locator(".card", has_text="Word 0 of the **ferry**")
     told = row.inner_text()
     assert "160 messages" in told
-    assert "claude-code" in told
+    assert "Claude Code" in told
     row.get_by_role("link").click()
     page.locator(".message", has_text="Word 0 of the ferry").wait_for()
     assert page.locator(".message.yours").first.locator(".who").inner_text() == "You"

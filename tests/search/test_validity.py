@@ -108,3 +108,11 @@ def test_why_not_says_that_its_time_is_over(memory: Memory, clock: FixedClock) -
     kept = memory.store("The lift is broken", valid_to="tomorrow")
     clock.sleep(3 * DAY)
     assert "It held until 2026-11-19" in memory.why_not(kept.id, "lift").reasons[0]
+
+
+def test_what_is_over_already_says_so_when_it_is_stored(memory: Memory) -> None:
+    given = {"text": "The garage was closed", "valid_to": "yesterday"}
+    done = tools.call(memory, "store", given, dialect="native")
+    assert "It is over already: no search and no prompt has it." in str(done)
+    given = {"text": "The garage is closed", "valid_to": "tomorrow"}
+    assert "over already" not in str(tools.call(memory, "store", given, dialect="native"))

@@ -65,6 +65,11 @@ def said_of_moments(data: Mapping[str, Any]) -> str:
     return " ".join(filter(None, (told, denies, unknown_tools(when))))
 
 
+def said_of_time(data: Mapping[str, Any]) -> str:
+    """That a record is over already; empty for one that is not."""
+    return "It is over already: no search and no prompt has it." if data.get("over") else ""
+
+
 def found(hit: Hit, replaced: Replaced | None = None) -> dict[str, object]:
     """A hit as plain data: the record, how well it fits, where it stands and what is beside it."""
     places = [f"{place.document}:{place.line}" for place in hit.places]

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from commonplace.memory import Memory
 from commonplace.model.errors import CommonplaceError
-from commonplace.model.records import BY_TOOL, Origin, Record
+from commonplace.model.records import BY_TOOL, Origin, Record, is_over, now_of
 from commonplace.tools import hits
 from commonplace.tools.hits import described, line, shortened
 from commonplace.tools.tool import Answer, Argument, tool
@@ -113,8 +113,10 @@ def _stored(memory: Memory, text: str, given: Mapping[str, Any]) -> Answer:
         return Answer(described(record) | {"already": True}, said_already(record))
     beside = memory.nearby(record)
     noted = {"nearby": [*beside.alike, *beside.disagreeing]} if str(beside) else {}
-    data = described(record)
-    told = " ".join(filter(None, (hits.said_of_moments(data), str(beside))))
+    over = {"over": True} if is_over(record, now_of(memory.clock)) else {}
+    data = described(record) | over
+    said = (hits.said_of_moments(data), hits.said_of_time(data), str(beside))
+    told = " ".join(filter(None, said))
     return Answer(data | noted, f"Stored {record.id}. {told}".strip())
 
 

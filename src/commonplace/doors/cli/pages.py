@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.doors.cli.terminal import paint
 from commonplace.doors.cli.wrapping import cells, columns, folded, padded
 from commonplace.model.clock import parse_stamp
-from commonplace.tools.hits import FEW, FURTHER, in_numbers, said_of_moments, times
+from commonplace.tools.hits import FEW, FURTHER, in_numbers, said_of_moments, said_of_time, times
 from commonplace.trust.neutralise import neutralise, one_line
 
 if TYPE_CHECKING:
@@ -208,6 +208,7 @@ def kept(data: Mapping[str, Any], beside: Sequence[Mapping[str, Any]], clock: Cl
     said = "Remembered before:" if data.get("already") else "Remembered:"
     lines = [paint(said, "green"), *memory(data, clock)]
     lines += wrapped(one_line(said_of_moments(data))) if data.get("when") else []
+    lines += wrapped(said_of_time(data)) if data.get("over") else []
     if data.get("waits"):
         lines += wrapped("In your words; the agent's wording waits: commonplace review.")
     if beside:
